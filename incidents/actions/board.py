@@ -157,7 +157,7 @@ def _row(doing: Deed, id: int) -> Argument:
 def _own(doing: Deed, id: int) -> Argument:
     row = _row(doing, id)
     if row.author_id != doing.room.user.pk:
-        raise Refused("Only its author changes a row; add one of your own that says otherwise.", 403)
+        raise Refused("Only its author can change a row; add one of your own instead.", 403)
     if row.removed_at is not None:
         raise Refused("This row was taken off the board: bring it back first.")
     return row

@@ -1,7 +1,7 @@
-"""Findings, clearings and the verdict as text for a mail (80 columns) and as Markdown for a ticket.
+"""Write findings, clearings and the verdict as text for a mail (80 columns) and as Markdown for a ticket.
 
-Both carry the same: the claim, its bound, the quoted lines with file, line and hash, what it does not say, a link.
-Quoted evidence is made visible first, so that a copied text cannot steer a terminal.
+Both hold the same: the claim, its bound, the quoted lines with file, line and hash, what the claim does not say, a
+link. Invisible characters of quoted evidence are spelled out, so that a copied text cannot steer a terminal.
 """
 
 from __future__ import annotations
@@ -128,18 +128,18 @@ def _bound(claim: Claim) -> str:
 
 
 def _unsaid(claim: Claim) -> list[str]:
-    said = [*claim.against, *claim.cautions, *[f"Could also be: {text}" for text in claim.mistaken_for]]
+    limits = [*claim.against, *claim.cautions, *[f"Could also be: {text}" for text in claim.mistaken_for]]
     if claim.disputes:
-        said.append(
+        limits.append(
             f"It is under dispute: {claim.disputes} open objection{'s' if claim.disputes > 1 else ''} in the room."
         )
     if claim.withdrawn:
-        said.append("Evidence that it cites was withdrawn.")
-    return said or ["Nothing was noted against it; it speaks only for the lines above."]
+        limits.append("Evidence that it cites was withdrawn.")
+    return limits or ["Nothing was found against it; it covers only the lines above."]
 
 
 def disputed_words(outlook: Outlook) -> str:
-    """Say which of the claims that carry the verdict somebody objects to."""
+    """Name the claims that carry the verdict and have open disputes."""
     return "; ".join(f"{claim.rule} {claim.headline}" for claim in outlook.verdict.disputed)
 
 
@@ -153,7 +153,7 @@ def _cleared(outlook: Outlook) -> list[str]:
 
 def _untold(outlook: Outlook) -> list[str]:
     asks = [f"{ask.why}: {ask.command}" if ask.command else ask.why for ask in outlook.asks]
-    return [*outlook.verdict.missing, *asks] or ["It speaks only for the lines cited."]
+    return [*outlook.verdict.missing, *asks] or ["It covers only the cited lines."]
 
 
 def _wrap(text: str, indent: str = "") -> list[str]:
@@ -176,7 +176,7 @@ def _bullets(texts: Iterable[str]) -> list[str]:
 
 
 def _quoted_text(citations: list[Citation]) -> list[str]:
-    """Number each quoted line; a longer one goes on below its own beginning, cut at the column, never re-flowed."""
+    """Number each quoted line; cut one that is too long at the column and continue it on the next row, unwrapped."""
     out: list[str] = []
     for citation in citations:
         out += textwrap.wrap(visible(citation.file), WIDTH - 2, initial_indent="  ", subsequent_indent="    ") or [
@@ -190,7 +190,7 @@ def _quoted_text(citations: list[Citation]) -> list[str]:
             for i, begin in enumerate(range(0, max(len(text), 1), room)):
                 head = f"{number if i == 0 else '':>8} {'|' if i == 0 else '+'}"
                 piece = text[begin : begin + room]
-                out.append(f"{head} {piece}" if piece else head)  # blanks at a cut belong to the line
+                out.append(f"{head} {piece}" if piece else head)  # no strip: blanks at a cut belong to the line
     return out or ["  none"]
 
 
@@ -205,7 +205,7 @@ def _quoted_markdown(citations: list[Citation]) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Take away the meaning that Markdown or HTML would find in a text."""
+    """Escape the characters that Markdown or HTML would interpret."""
     clean = visible(" ".join(text.split()))
     clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     clean = re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", clean)

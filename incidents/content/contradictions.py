@@ -1,7 +1,7 @@
-"""Where a person's words about the evidence say something else than the evidence: numbers and layers, nothing finer.
+"""Find statements in a person's text that contradict the evidence: numbers with units and named layers, nothing finer.
 
-What is found is shown beside the text and never corrected. Not found: counts without a unit, a wrong order of events, a
-number that is right somewhere else in the evidence, a claim that names no layer.
+A contradiction is shown beside the text, the text is never corrected. Not found: counts without a unit, a wrong order
+of events, a number that is right somewhere else in the evidence, a claim that names no layer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from incidents.content.report import layer_name, quantity
 
-#: A value in its base unit, the unit ("s", "%"), and whose it is.
+#: A value in its base unit, the unit ("s", "%"), and what the value belongs to.
 Figure = tuple[float, str, str]
 
 _UNITS = {
@@ -57,7 +57,7 @@ _CLEARING = r"(?:clear(?:s|ed|ing)?|exclud(?:e|es|ed|ing)|rul(?:e|es|ed|ing) out
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the report says: all its figures, the bound of each layer that it clears, the layer that it blames."""
+    """What the report states: all its figures, the bound of each layer that it clears, the layer that it blames."""
 
     known: Sequence[Figure] = ()
     cleared: Mapping[str, str] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Evidence:
 
 
 def figures(text: str) -> list[Figure]:
-    """Read the numbers with units out of a text.
+    """Read the numbers with units from a text.
 
     >>> figures("up to 2,5 s, 96 % of 1.792 of 1.872 s")
     [(2.5, 's', ''), (96.0, '%', ''), (1.872, 's', ''), (1.792, 's', '')]
@@ -75,7 +75,7 @@ def figures(text: str) -> list[Figure]:
 
 
 def contradictions(text: str, near: Sequence[Figure], evidence: Evidence) -> list[str]:
-    """Say what a text has otherwise than the evidence; `near`: the figures of what its section cites, the main one first.
+    """List the contradictions of a text; `near` holds the figures that its section cites, the main one first.
 
     >>> known = [(2.4734, "s", "")]
     >>> contradictions("Logins pause for 2.1 s.", known, Evidence(known))
@@ -89,12 +89,12 @@ def contradictions(text: str, near: Sequence[Figure], evidence: Evidence) -> lis
 
 
 def _wrong_numbers(text: str, near: Sequence[Figure], known: Sequence[Figure]) -> list[str]:
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for value, unit, half, written in _read(text):
         same = [figure for figure in (*near, *known) if figure[1] == unit]
         if not same or any(_agree(value, half, figure[0]) for figure in same):
             continue
-        # The main figure of what the section cites; where it cites none of this unit, the nearest of all.
+        # Compare with the main figure that the section cites; if it cites none of this unit, with the nearest of all.
         mine = [figure for figure in near if figure[1] == unit]
         nearest = min(same, key=lambda figure: abs(figure[0] - value))
         other = (
@@ -102,17 +102,17 @@ def _wrong_numbers(text: str, near: Sequence[Figure], known: Sequence[Figure]) -
             if mine
             else f"nearest in the evidence is {quantity(nearest[0], unit)}"
         )
-        said[f"The text says {written}; {other}."] = ""
-    return list(said)
+        texts[f"The text says {written}; {other}."] = ""
+    return list(texts)
 
 
 def _agree(value: float, half: float, fact: float) -> bool:
-    """Tell whether a number is the fact, rounded as it is written; half a per cent is nobody's contradiction."""
+    """Decide whether a number is the fact, rounded as it is written; up to half a per cent off is no contradiction."""
     return abs(value - fact) <= max(half, abs(fact) * 0.005) * (1 + 1e-9)
 
 
 def _read(text: str) -> list[tuple[float, str, float, str]]:
-    """Value and half of its last digit in base units, the unit, and the number as it was written."""
+    """Return value and half of its last digit in base units, the unit, and the number as it was written."""
     found = []
     for match in _NUMBER.finditer(text):
         unit, factor = _UNITS[match[2].lower()]

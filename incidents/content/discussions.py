@@ -1,6 +1,6 @@
-"""Notes as their readers see them: threads with their place, rendered text, and what this reader may do with them.
+"""Discussions of notes as a reader sees them: place, rendered text, and what this reader may do with each note.
 
-Whatever the number of notes, a page of threads costs the same few queries.
+A page of discussions takes the same few queries, however many notes it shows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REPLIES_SHOWN = 5
 
 @dataclass(frozen=True)
 class Place:
-    """Where a thread hangs: an address and words for it."""
+    """Address of what a discussion is about, and words for it."""
 
     href: str
     text: str
@@ -36,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Seen:
-    """A note as this reader sees it. `undo`: deleted by this reader just now, and may come back."""
+    """A note as this reader sees it. `undo`: this reader deleted it a moment ago and may restore it."""
 
     note: Note
     html: SafeString
@@ -51,12 +51,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class Thread:
-    """A first note with its newest replies; `earlier` of them are not shown here."""
+    """A first note with its newest replies; `earlier` counts the replies that are not shown."""
 
     first: Seen
     replies: list[Seen] = field(default_factory=list)
     earlier: int = 0
-    whole: bool = False  # all replies are shown: a page of its own
+    whole: bool = False  # all replies are shown, because the discussion has a page to itself
 
     @property
     def pk(self) -> int:
@@ -68,7 +68,7 @@ class Thread:
 
     @property
     def begins(self) -> str:
-        """The first words, for a resolved thread that is folded."""
+        """Return the first words, as the title of a resolved discussion that is folded."""
         return "This note was deleted." if self.first.deleted else references.short(markup.plain(self.first.note.text))
 
     @property
@@ -77,9 +77,9 @@ class Thread:
 
 
 def roots(room: Room) -> QuerySet[Note]:
-    """Return the first notes of the room's threads that this reader may see, oldest first.
+    """Return the first notes of the room's discussions that this reader may see, oldest first.
 
-    A deleted one stays while it has replies, and for whoever deleted it as long as undoing is offered.
+    A deleted first note stays while it has replies, and for the person who deleted it as long as undo is offered.
     """
     alive = Q(deleted_at__isnull=True)
     just_now = Q(deleted_by=room.user, deleted_at__gt=timezone.now() - UNDO_FOR)
@@ -93,7 +93,7 @@ def roots(room: Room) -> QuerySet[Note]:
 
 
 def living(room: Room) -> QuerySet[Note]:
-    """Return all notes of the room that are not deleted, replies too."""
+    """Return all notes of the room that are not deleted, including replies."""
     return room.incident.notes.filter(deleted_at__isnull=True)
 
 
@@ -106,7 +106,7 @@ def on_lines(room: Room, sha256: str) -> QuerySet[Note]:
 
 
 def newest(notes: QuerySet[Note], most: int = A_PAGE) -> tuple[list[Note], int]:
-    """Return the newest notes of a list, the oldest of them first, and how many there are before them: one query."""
+    """Return the newest notes of a list, oldest first, and how many notes come before them, in one query."""
     counted = list(notes.annotate(of=Window(Count("pk"))).order_by("-created_at", "-id")[:most])
     before: int = counted[0].of - len(counted) if counted else 0
     return [*counted[::-1]], before
@@ -143,7 +143,7 @@ def threads(
 
 
 def whole(room: Room, root: Note, replies: Iterable[Note]) -> Thread:
-    """Return one thread with these of its replies."""
+    """Return one discussion with the replies passed in."""
     listed = list(replies)
     everyone = [root, *listed]
     known = Known(room)
@@ -154,7 +154,7 @@ def whole(room: Room, root: Note, replies: Iterable[Note]) -> Thread:
 
 
 def replies(room: Room, root: Note) -> QuerySet[Note]:
-    """Return the replies of a thread that this reader may see, oldest first."""
+    """Return the replies of a discussion that this reader may see, oldest first."""
     return _replies(room).filter(reply_to=root).order_by("id")
 
 
@@ -165,7 +165,7 @@ def rendered(known: Known, notes: Sequence[Note]) -> list[SafeString]:
 
 
 def render(known: Known, texts: Sequence[str], hashes: Sequence[str] = ()) -> list[SafeString]:
-    """Render any texts of a room's people as notes are."""
+    """Render texts that members of a room wrote, the way notes are rendered."""
     parsed = [markup.parse(text) for text in texts]
     found = references.look_up(known, (ref for text in parsed for ref in text.refs), hashes)
     return [text.html(found) for text in parsed]
@@ -202,7 +202,7 @@ def objections(room: Room, key: str, known: Known | None = None) -> list[Objecti
 
 
 def place_of(room: Room, note: Note, held: dict[str, tuple[int, str]]) -> Place | None:
-    """Say where a thread hangs; None: on the room as a whole. `held`: number and name of artifacts by hash."""
+    """Name what a discussion is about; None for the room as a whole. `held`: number and name of artifacts by hash."""
     slug = room.incident.slug
     if note.finding_key:
         return Place(reverse("finding", args=[slug, note.finding_key]), "on a finding")

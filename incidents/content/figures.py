@@ -1,4 +1,4 @@
-"""Plotly figures of the room: distributions and comparisons. Colours are tokens of the page, set when it is drawn."""
+"""Plotly figures of the room: distributions and comparisons. Colours are CSS tokens that the page's script resolves."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ Row = Mapping[str, Any]
 
 
 def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
-    """Draw connection times in their order, phase after phase, with the median of each; seconds on a log axis.
+    """Draw connection times in order, one phase after the other, with the median of each; seconds on a log axis.
 
-    Rows: phase, artifact_id, line_no, elapsed_s (None where the attempt failed), series; in order. None if there is nothing to draw.
+    Rows, in order: phase, artifact_id, line_no, elapsed_s (None: the attempt failed), series. Return None without rows
+    to draw.
     """
     figure = go.Figure()
     at = 0
@@ -92,10 +93,11 @@ def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
 
 
 def two_sides(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Draw the values of both sides of a comparison as dots, in their order, each side with its median and its interval.
+    """Draw the values of both sides of a comparison as dots in order, with the median of each side and its interval.
 
-    `result` has `names`, `unit`, `first`, `second` (median, median_lo, median_hi, n), `two` (populations) and `dots`: place, value,
-    artifact and line of each. A log axis where there are two populations and all is positive. None if there is nothing to draw.
+    `result` has `names`, `unit`, `first`, `second` (median, median_lo, median_hi, n), `two` (populations) and `dots`:
+    place, value, artifact and line of each. The axis is logarithmic if there are two populations and all values are
+    positive. Return None without values to draw.
     """
     figure = go.Figure()
     positive = all(dot[1] > 0 for dots in result["dots"] for dot in dots)
@@ -185,7 +187,7 @@ def two_sides(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def extremes_kept(values: Sequence[float], most: int) -> list[int]:
-    """Choose at most about `most` places of `values`, the smallest and the largest of each stretch among them.
+    """Choose about `most` places of `values`; the smallest and largest value of each stretch are among them.
 
     >>> extremes_kept([1, 2, 9, 2, 1, 0], 4)
     [0, 2, 3, 5]

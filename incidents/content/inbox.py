@@ -1,4 +1,4 @@
-"""A person's notifications, as far as that person may still see the rooms they come from."""
+"""Notifications of a person, limited to rooms that the person may still see."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MOST_COUNTED = 100
 
 
 def notifications_of(user: User) -> QuerySet[Notification]:
-    """Return what a person was told, newest first: nothing of rooms that are closed to them by now, nor of deleted notes."""
+    """Return a person's notifications, newest first, without those of rooms closed to them or of deleted notes."""
     mine = Notification.objects.filter(user=user, incident__in=visible_to(user))
     return mine.exclude(note__deleted_at__isnull=False).order_by("-pk")
 
 
 def unread_count(user: User | AnonymousUser) -> int:
-    """Count what is unread, up to 100: the bell says 99+ above that."""
+    """Count unread notifications, up to 100: above 99 the bell shows 99+."""
     if not isinstance(user, User) or not user.is_active:
         return 0
     return notifications_of(user).filter(read_at__isnull=True).order_by()[:MOST_COUNTED].count()

@@ -1,10 +1,11 @@
-"""Markdown of notes: rendered without HTML, pictures or odd link schemes, with references into the room.
+"""Render the Markdown of notes: no HTML, no pictures, no unusual link schemes, but references to things in the room.
 
-References are short words that stay readable where nobody renders them; the page's completion writes them:
+References are short words that stay readable as plain text; the page's completion inserts them:
 `#finding-<key>`, `#artifact-3`, `#artifact-3:91-107`, `#note-12`, `#time(1.1:1 9.5..11.25)`, `#lane(name|label)`, and
-`@name` for a person. What they point at is looked up by `incidents.content.references`; here nothing is known of any room.
+`@name` for a person. `incidents.content.references` looks up what they point at; this module knows no room.
 
-Two fences: markdown-it makes no HTML that it was not told to, and nh3 lets through only the tags listed below.
+Two safeguards: markdown-it is configured to make no HTML beyond the rules below, and nh3 removes all tags not listed
+below.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SCHEMES = frozenset({"http", "https", "mailto"})
 TAGS = frozenset("p br strong em s code pre blockquote ul ol li a span h4 h5 h6 table thead tbody tr th td".split())
 ATTRIBUTES = {"a": {"href", "class", "title"}, "span": {"class", "title"}, "ol": {"start"}}
 DEEPEST = 20
-_HEADINGS = {"h1": "h4", "h2": "h5", "h3": "h6", "h4": "h6", "h5": "h6", "h6": "h6"}  # a note is no page of its own
+_HEADINGS = {"h1": "h4", "h2": "h5", "h3": "h6", "h4": "h6", "h5": "h6", "h6": "h6"}  # a note is only part of a page
 _REF = re.compile(
     r"""\#finding-(?P<finding>[0-9a-f]{16})(?![0-9a-f])
       | \#note-(?P<note>\d{1,15})(?!\d)
@@ -64,7 +65,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A text, parsed once: ask for its references, then render it with what was found."""
+    """A parsed text: read its references first, then render it with the targets that were found."""
 
     tokens: Sequence[Token]
 
@@ -89,13 +90,13 @@ def parse(text: str) -> Parsed:
     seen = visible(text, keep="\n\t")
     tokens = _MARKDOWN.parse(seen)
     if max((token.level for token in tokens), default=0) >= DEEPEST - 1:
-        # What is nested deeper is dropped by the parser; words are worth more than their indentation.
+        # The parser drops what is nested deeper; parsed inline, the words stay and only the indentation is lost.
         tokens = _MARKDOWN.parseInline(seen)
     return Parsed(tokens)
 
 
 def mentions(text: str) -> set[str]:
-    """Return the names after `@`, in lower case; quoted and in code they are no mentions.
+    """Return the names after `@`, in lower case, without those in quotes and in code.
 
     >>> sorted(mentions("@Nils. see `@ada`, me@example.com and @vera-k: now"))
     ['nils', 'vera-k']
@@ -104,7 +105,7 @@ def mentions(text: str) -> set[str]:
 
 
 def plain(text: str) -> str:
-    """Return what a note says without its marks, on one line: for lists and titles.
+    """Return the words of a note without markup, on one line, for lists and titles.
 
     >>> plain("**Really**: see #artifact-3:91-107\\n\\n- `shmat`, @nils")
     'Really: see artifact 3, lines 91–107 shmat, @nils'
@@ -121,7 +122,7 @@ def plain(text: str) -> str:
 
 
 def spoken(ref: Ref) -> str:
-    """Write a reference in words that need no look-up."""
+    """Write a reference in words, without a look-up."""
     if ref.kind == "lines":
         first, last = int(ref.begin), int(ref.end)
         return f"artifact {ref.name}, line{'' if first == last else 's'} {first}" + (
@@ -153,7 +154,7 @@ def _ref_of(match: re.Match[str]) -> Ref | None:
 
 
 def _reference(state: StateInline, silent: bool) -> bool:
-    """A rule of markdown-it for `#...` and `@...` that do not follow a letter, as they do in mail addresses."""
+    """Parse `#...` and `@...` as a markdown-it rule; not after a letter, as in mail addresses."""
     at = state.pos
     if state.src[at] not in "#@" or (at and (state.src[at - 1].isalnum() or state.src[at - 1] in "_/#@")):
         return False
@@ -214,7 +215,7 @@ def _listed_scheme(address: str) -> bool:
 def _make() -> MarkdownIt:
     options = {"html": False, "linkify": True, "breaks": True, "maxNesting": DEEPEST}
     made = MarkdownIt("commonmark", options).enable(["table", "strikethrough", "linkify"])
-    # Out: HTML and pictures; and what makes pasted lines vanish or grow: definitions of links, lines of dashes.
+    # Disabled: HTML and pictures, and what hides or enlarges pasted lines (link definitions, lines of dashes).
     made.disable(["image", "html_block", "html_inline", "entity", "reference", "lheading", "hr"])
     made.validateLink = _listed_scheme  # type: ignore[method-assign,assignment]  # this is how the library wants it
     made.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # type: ignore[union-attr]  # None only without linkify-it

@@ -1,7 +1,8 @@
-"""Texts of two people brought together: what changed between two, and a proposal out of three.
+"""Compare two versions of a text, and merge the changes that two people made to it.
 
-Word by word, as prose is one long line. Whoever saves second sees the proposal before anything is stored, so a merge
-never has to guess: where both changed the same words, both stand in it, marked.
+The comparison goes word by word, since prose is one long line. The person who saves second sees the merged proposal
+before anything is stored, so nothing needs to be guessed: where both changed the same words, both versions stand in it,
+marked.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-#: How many comparisons of words are worth a second; above that lines are compared, then whole texts.
+#: Maximum number of word comparisons (about a second); above it lines are compared, then whole texts.
 MOST_COMPARED = 2_000_000
 _WORDS = re.compile(r"\n|[^\S\n]*[^\s]+|[^\S\n]+")
 _MARKED = re.compile(r"⟦[^⟦⟧]*‖[^⟦⟧]*⟧")
 
-Change = tuple[int, int, int, int]  # words [a, b) of the one became words [c, d) of the other
+Change = tuple[int, int, int, int]  # words [a, b) of the old text became words [c, d) of the new one
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Merged:
-    """A proposal, and how many places in it somebody has to decide."""
+    """A proposal, and the number of places in it that somebody has to decide."""
 
     text: str
     conflicts: int
 
 
 def differences(before: str, after: str) -> list[Piece]:
-    """Say what changed, in the order of reading, what was removed before what replaced it.
+    """List what changed, in reading order; a removed piece comes before the one that replaced it.
 
     >>> [(piece.what, piece.text) for piece in differences("The gap ends here.", "The hole ends here.")]
     [('same', 'The'), ('removed', ' gap'), ('added', ' hole'), ('same', ' ends here.')]
@@ -52,7 +53,7 @@ def differences(before: str, after: str) -> list[Piece]:
 
 
 def merge(base: str, theirs: str, mine: str, name: str = "they") -> Merged:
-    """Apply both changes of `base`. Words that both changed stand as `⟦name: theirs ‖ you: mine⟧`.
+    """Apply both sets of changes to `base`. Words that both changed are written as `⟦name: theirs ‖ you: mine⟧`.
 
     >>> merge("one two three", "one 2 three", "one two three four")
     Merged(text='one 2 three four', conflicts=0)
@@ -82,12 +83,12 @@ def merge(base: str, theirs: str, mine: str, name: str = "they") -> Merged:
 
 
 def undecided(text: str) -> int:
-    """Count the marked places that nobody has decided yet."""
+    """Count the marked places that are still undecided."""
     return len(_MARKED.findall(text))
 
 
 def _regions(changes: list[Change]) -> list[tuple[int, int]]:
-    """Unite changes of the same words of the base; those that touch are one, since neither saw the other's border."""
+    """Join changes of the same words of the base, and changes that touch: neither saw the border of the other."""
     regions: list[tuple[int, int]] = []
     for a, b, _, _ in sorted(changes):
         if regions and a <= regions[-1][1]:
@@ -98,7 +99,7 @@ def _regions(changes: list[Change]) -> list[tuple[int, int]]:
 
 
 def _image(words: Sequence[str], changes: list[Change], begin: int, end: int) -> list[str]:
-    """Return what became of the base's words [begin, end) in one of the texts."""
+    """Return what the base's words [begin, end) became in one of the texts."""
     inside = [change for change in changes if begin <= change[0] and change[1] <= end]
     before = sum((d - c) - (b - a) for a, b, c, d in changes if (a, b) < (begin, begin) and b <= begin and a < begin)
     grown = sum((d - c) - (b - a) for a, b, c, d in inside)
@@ -106,7 +107,7 @@ def _image(words: Sequence[str], changes: list[Change], begin: int, end: int) ->
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """Compare after taking off what both begin and end with: most edits are small."""
+    """Compare two texts without their common beginning and end: most edits are small."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
@@ -128,7 +129,7 @@ def _cut(before: str, after: str) -> tuple[list[str], list[str]]:
 
 
 def _cost(a: Sequence[str], b: Sequence[str]) -> int:
-    """How often a word of one meets itself in the other: what the comparison costs."""
+    """Return the cost of a comparison: how often a word of one text meets itself in the other."""
     there = Counter(b)
     return sum(n * there[word] for word, n in Counter(a).items())
 

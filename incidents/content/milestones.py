@@ -1,4 +1,4 @@
-"""The moments of incidents as headers and lists show them."""
+"""Milestones of incidents, such as start and repair, as headers and lists show them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDER = {kind: place for place, kind in enumerate(Moment.values)}
 
 @dataclass(frozen=True)
 class Reached:
-    """A moment as a page shows it; `set_by` carries names only."""
+    """A milestone as a page shows it; `set_by` holds only names."""
 
     kind: str
     at: datetime
@@ -31,9 +31,9 @@ class Reached:
 
 
 def header(incident: Incident) -> dict[str, Any]:
-    """Return what the head of a room shows beside its verdict, in one query: moments, lead, what is under way.
+    """Return what the head of a room shows beside its verdict, in one query: milestones, lead, jobs under way.
 
-    `pending`: what was judged since the room was closed waits for a lead's word.
+    `pending`: the room was judged again since it was closed, and a lead has to accept the result.
     """
     of_room = {"incident": OuterRef("pk")}
     jobs = Job.objects.filter(**of_room, state__in=(JobState.QUEUED, JobState.RUNNING))
@@ -66,13 +66,13 @@ def header(incident: Incident) -> dict[str, Any]:
 
 
 def standing(incident: Incident) -> dict[str, Any]:
-    """Return the moments reached, with who set them and when they were set."""
+    """Return the milestones reached, with who set them and when."""
     milestones = sorted(incident.milestones.select_related("set_by"), key=lambda row: _ORDER[row.kind])
     return {"milestones": milestones, "update_by": incident.next_update_by}
 
 
 def standings(incidents: list[Incident]) -> dict[int, list[Milestone]]:
-    """Return the moments of many rooms in one query, for the list of rooms."""
+    """Return the milestones of many rooms in one query, for the list of rooms."""
     found: dict[int, list[Milestone]] = {incident.pk: [] for incident in incidents}
     for row in Milestone.objects.filter(incident__in=incidents).select_related("set_by").order_by("incident", "at"):
         found[row.incident_id].append(row)

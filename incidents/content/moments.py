@@ -1,8 +1,9 @@
-"""Instants as people type them: in the zone that their page names, stored in UTC.
+"""Instants that people type: in the time zone that their page names, stored in UTC.
 
-A page shows and takes the times of its forms in one zone: that of the reader's browser, unless its address names another.
-Every field carries the name of that zone, so what is sent is read as it was shown, whatever has changed meanwhile; a form
-that carries none is read as UTC. An hour that a zone has twice or never is refused, not guessed.
+A page shows and reads the times of its forms in one zone: that of the reader's browser, unless its address names
+another. Every form carries the name of that zone, so its times are read as they were shown, whatever has changed
+meanwhile; a form without a zone is read as UTC. A local time that occurs twice or never (change of clocks) is refused,
+not guessed.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ from django.utils.safestring import SafeString
 
 from incidents.errors import Refused
 
-#: The name of a zone in a form, in an address (`?zone=`) and in the cookie that the page's script keeps.
+#: Name of the zone's form field, of the parameter in an address (`?zone=`), and of the cookie that the page's script
+#: sets.
 ZONE = "zone"
 UTC_NAME = "UTC"
-#: What the tz database lists beside places: a machine's own setting, and a zone that stands for none.
+#: Entries of the tz database that are no places: the machine's own setting, and a placeholder.
 _NO_PLACES = frozenset(("localtime", "Factory"))
 
 
 @cache
 def zones() -> frozenset[str]:
-    """Return the names of all zones that may be chosen."""
+    """Return the names of all zones that can be chosen."""
     return frozenset(available_timezones() - _NO_PLACES) | {UTC_NAME}
 
 
 def zone_of(request: HttpRequest) -> ZoneInfo:
-    """Return the zone of a request's forms; `Refused` for a name of no zone, but in the cookie, which nobody typed."""
+    """Return the zone of a request's forms; raise `Refused` for an unknown name, unless it comes from the cookie."""
     if request.method == "POST":
         return _named(request.POST.get(ZONE, UTC_NAME))
     asked = request.GET.get(ZONE)
@@ -45,7 +47,7 @@ def zone_of(request: HttpRequest) -> ZoneInfo:
 
 
 def browsers_zone(request: HttpRequest) -> str | None:
-    """Return the zone that the reader's browser said; None without scripts, and for one that is not known here."""
+    """Return the zone of the reader's browser; None without scripts, or if the zone is unknown here."""
     name = request.COOKIES.get(ZONE, "")
     return name if name in zones() else None
 
@@ -58,7 +60,7 @@ def _named(name: str) -> ZoneInfo:
 
 @dataclass(frozen=True)
 class OtherZone:
-    """A zone that a page's forms could be in, and whose it is."""
+    """A zone that the reader may choose for a page's forms, and whose zone it is."""
 
     name: str
     whose: str
@@ -66,7 +68,7 @@ class OtherZone:
 
 
 def other_zones(request: HttpRequest, of_hosts: Iterable[tuple[str, str]]) -> list[OtherZone]:
-    """Return what the reader may choose instead: UTC, the browser's zone, those of hosts (zone, name of a host)."""
+    """Return the zones to choose from: UTC, the browser's zone, those of hosts (zone, name of a host)."""
     whose: dict[str, list[str]] = {UTC_NAME: []}
     if browser := browsers_zone(request):
         whose.setdefault(browser, []).append("your browser")
@@ -83,10 +85,10 @@ def other_zones(request: HttpRequest, of_hosts: Iterable[tuple[str, str]]) -> li
 
 
 class MomentInput(forms.DateTimeInput):
-    """A field for an instant, with the zone that it is shown in."""
+    """A form field for an instant, with the zone that it is shown in."""
 
     def __init__(self) -> None:
-        # A browser that brings back old values after a reload would bring them back into another zone.
+        # Autocomplete off: after a reload a browser would restore old values, perhaps under another zone.
         attrs = {"type": "datetime-local", "step": "1", "autocomplete": "off"}
         super().__init__(attrs=attrs, format="%Y-%m-%dT%H:%M:%S")
 
@@ -97,7 +99,7 @@ class MomentInput(forms.DateTimeInput):
 
 
 class _SeenMoment(forms.HiddenInput):
-    """What stood in the field when the page was made, with its offset: it means the same in every zone."""
+    """The field's value when the page was made, with its UTC offset, so that it means the same in every zone."""
 
     def format_value(self, value: Any) -> str | None:
         if isinstance(value, datetime):
@@ -107,7 +109,7 @@ class _SeenMoment(forms.HiddenInput):
 
 
 class MomentField(forms.DateTimeField):
-    """An instant, typed in the zone of its page (`zone_of`) and given back in UTC; its label names the zone."""
+    """An instant, typed in the zone of its page (`zone_of`) and returned in UTC; its label names the zone."""
 
     widget = MomentInput
     hidden_widget = _SeenMoment
@@ -131,7 +133,7 @@ class MomentField(forms.DateTimeField):
 
     @staticmethod
     def _changed_clocks(value: Any) -> str:
-        """Say what the night of a change of clocks makes of a time: it comes twice, or it was left out."""
+        """Say why a local time in the night of a clock change is refused: it occurs twice, or not at all."""
         zone = timezone.get_current_timezone()
         typed = value if isinstance(value, datetime) else datetime.fromisoformat(str(value).strip())
         first, second = (typed.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))

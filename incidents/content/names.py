@@ -8,9 +8,9 @@ from incidents.content.visible import visible
 
 
 def known_as(user: User | None) -> str:
-    """Name a person: the full name, else the user name; the program itself is Exhibit.
+    """Name a person by full name, else by user name; the program itself is called Exhibit.
 
-    Who has no account any more is a former member. The number tells two of them apart and says nothing else.
+    A person without an active account is a "former member"; the number only distinguishes several of them.
     """
     if user is None:
         return "Exhibit"
@@ -20,7 +20,7 @@ def known_as(user: User | None) -> str:
 
 
 def letters_of(user: User | None) -> str:
-    """Return two letters for an avatar, of the full name where there is one."""
+    """Return two letters for an avatar, from the full name if there is one."""
     if user is None or not user.is_active:
         return "–"
     words = (user.get_full_name() or user.get_username()).replace(".", " ").replace("_", " ").replace("-", " ").split()

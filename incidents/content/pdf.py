@@ -1,4 +1,4 @@
-"""A page of HTML as PDF, made in a child process that cannot take the web process with it (`pdf_child`)."""
+"""Turn an HTML page into a PDF in a child process (`pdf_child`), so that a crash does not end the web process."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from incidents.errors import Refused
 log = structlog.get_logger(__name__)
 
 WALL_S = 60
-#: So many at once in a web process; the others wait, and are told when it takes long.
+#: Maximum number of PDFs made at once in a web process; further requests wait and are refused after WAIT_S.
 _turns = threading.BoundedSemaphore(2)
 WAIT_S = 20
 
 MISSING = (
     "This server cannot make a PDF: the library Pango is not installed. On Debian: apt install libpango-1.0-0 "
-    "libpangoft2-1.0-0. The page as HTML and as Markdown is there without it."
+    "libpangoft2-1.0-0. You can still export the page as HTML or as Markdown."
 )
-FAILED = "The PDF could not be made of this page. The page as HTML and as Markdown is there without it."
+FAILED = "This page could not be turned into a PDF. You can still export the page as HTML or as Markdown."
 BUSY = "Other PDFs are being made just now. Try again in a minute."
 
 
 def pdf_of(page: str) -> bytes:
-    """Lay out a self-contained page; `Refused` with words for whoever asked when it cannot be done."""
+    """Lay out a self-contained page; raise `Refused`, with a text for the reader, if that fails."""
     if not _turns.acquire(timeout=WAIT_S):
         raise Refused(BUSY, 503)
     try:

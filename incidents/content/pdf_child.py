@@ -1,7 +1,8 @@
-"""A page of HTML on standard input becomes a PDF on standard output: `python -m incidents.content.pdf_child`.
+"""Turn an HTML page on standard input into a PDF on standard output: `python -m incidents.content.pdf_child`.
 
-A process of its own with limits, since what it lays out holds other people's texts. It loads nothing: every address,
-also `file:` and `data:`, is refused. Exit status: 0 done, 3 the library that lays out text is missing, 4 anything else.
+It is a process with resource limits of its own, since the page holds texts of strangers. It loads nothing: every
+address is refused, `file:` and `data:` too. Exit status: 0 done, 3 the library that lays out text is missing, 4 any
+other failure.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def main() -> int:
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
-    logging.disable()  # what it remarks about a text is no news for anybody
+    logging.disable()  # nobody reads the library's warnings about a text
     try:
         from weasyprint import HTML
         from weasyprint.urls import FatalURLFetchingError, URLFetcher
@@ -38,7 +39,7 @@ def main() -> int:
     try:
         page = sys.stdin.buffer.read(LARGEST).decode()
         sys.stdout.buffer.write(HTML(string=page, url_fetcher=Nothing()).write_pdf(pdf_tags=True))
-    except (Exception, MemoryError) as error:  # the parent has no use for a traceback; it says what failed
+    except (Exception, MemoryError) as error:  # the parent needs no traceback, only what failed
         print(type(error).__name__, error, file=sys.stderr)
         return FAILED
     return 0

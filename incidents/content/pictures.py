@@ -1,4 +1,4 @@
-"""A frame as a picture in SVG: for reports, for pages without scripts. The same strips as on the page, in the light colours."""
+"""Draw a frame as an SVG picture for reports and pages without scripts, with the page's strips in light colours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Json = Mapping[str, Any]
 
 @cache
 def colours() -> dict[str, str]:
-    """Return the light colours by their token: they stand in one file only."""
+    """Read the light colours by token name from the page's CSS, the only file that holds them."""
     return dict(re.findall(r"--([\w-]+): var\(--light, (#[0-9a-f]{3,6})\)", TOKENS.read_text(encoding="utf-8")))
 
 
@@ -45,7 +45,7 @@ class Picture:
 
 
 def svg(pictures: Sequence[Picture], width: int) -> str:
-    """Draw frames below each other, `width` pixels wide in all."""
+    """Draw frames below each other; `width` in pixels is that of the whole picture."""
     parts: list[str] = []
     top = 0.0
     for picture in pictures:
@@ -165,7 +165,7 @@ def _step(one: Sample, x: Any, place: Any) -> str:
 
 
 def ticks(window: Window, axis: str, wide: float) -> list[tuple[float, str]]:
-    """Return places and labels of round values about a hundred pixels apart.
+    """Return positions and labels of round values about a hundred pixels apart.
 
     >>> ticks(Window(0, 10, 1), "seconds", 250)
     [(0.0, '0'), (5.0, '5'), (10.0, '10')]

@@ -1,6 +1,6 @@
-"""What references in notes point at, in one room: looked up for all notes of a page at once, and offered while typing.
+"""Look up what references in a room's notes point at, for a whole page at once, and offer references to complete.
 
-Nothing of another room is ever found here: every query begins at the room that the reader entered.
+Nothing of another room is ever found: every query starts at the room that the reader entered.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from incidents.models.evidence.artifact import ArtifactState
 from incidents.models.people.membership import Membership
 from incidents.models.words.note import Note
 
-MOST_OFFERED = 6  # of each kind
+MOST_OFFERED = 6  # maximum number of offers of each kind
 LONGEST_TITLE = 70
 _LINES = re.compile(r"^(?P<name>.*?)[:\s]+L?(?P<first>\d{1,15})(?:[-–]L?(?P<last>\d{1,15}))?$")
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A line of the completion: what is put into the text, what the line says, and of what kind it is."""
+    """An entry of the completion: the text to insert, what the entry shows, and its kind."""
 
     insert: str
     text: str
@@ -38,7 +38,7 @@ class Offer:
 
 
 def lines_address(room: Room, number: int, first: int | None, last: int | None) -> str:
-    """Address lines of an artifact as the lines page does."""
+    """Return the address of lines of an artifact, as the lines page expects it."""
     address = reverse("lines", args=[room.incident.slug, number])
     if not first:
         return address
@@ -48,17 +48,17 @@ def lines_address(room: Room, number: int, first: int | None, last: int | None) 
 def place_address(
     room: Room, clock: str | None, begin: float | None, end: float | None, lane: str | None = None
 ) -> str:
-    """Address a time range or a lane of the timeline."""
-    said = {"clock": clock, "from": begin, "to": end, "lane": lane}
-    named = urlencode({name: value for name, value in said.items() if value is not None})
+    """Return the address of a time range or a lane of the timeline."""
+    parameters = {"clock": clock, "from": begin, "to": end, "lane": lane}
+    named = urlencode({name: value for name, value in parameters.items() if value is not None})
     return f"{reverse('room', args=[room.incident.slug])}#{named}"
 
 
 @dataclass
 class Known:
-    """What is known of a room's things so far: a page that has read some of it already need not ask for that again.
+    """Things of a room that are known so far, so that a page does not query again for what it has read.
 
-    `artifacts`: number to name and hash; `findings`: key to rule and headline. What is missing is looked up and kept.
+    `artifacts`: number to name and hash; `findings`: key to rule and headline. `learn` looks up what is missing.
     """
 
     room: Room
@@ -68,12 +68,12 @@ class Known:
     notes: dict[int, bool] = field(default_factory=dict)
 
     def learn(self, refs: Iterable[Ref], hashes: Iterable[str] = ()) -> None:
-        """Look up whatever of these is not known yet: at most four queries."""
+        """Look up those that are not known yet, in at most four queries."""
         wanted, incident = set(refs), self.room.incident
         keys = {ref.name for ref in wanted if ref.kind == "finding"} - self.findings.keys()
         if keys:
-            said = incident.findings.filter(key__in=keys).values_list("key", "rule", "current__content__headline")
-            self.findings |= {key: (rule, headline or rule) for key, rule, headline in said}
+            rows = incident.findings.filter(key__in=keys).values_list("key", "rule", "current__content__headline")
+            self.findings |= {key: (rule, headline or rule) for key, rule, headline in rows}
         numbers = {int(ref.name) for ref in wanted if ref.kind in ("artifact", "lines")} - self.artifacts.keys()
         hashed = set(hashes) - {sha256 for _, sha256 in self.artifacts.values()}
         if numbers or hashed:
@@ -81,19 +81,19 @@ class Known:
             self.artifacts |= {n: (name, sha) for n, name, sha in held.values_list("number", "name", "sha256")}
         ids = {int(ref.name) for ref in wanted if ref.kind == "note"} - self.notes.keys()
         if ids:
-            there = set(incident.notes.filter(pk__in=ids, deleted_at__isnull=True).values_list("pk", flat=True))
-            self.notes |= {id: id in there for id in ids}
+            existing = set(incident.notes.filter(pk__in=ids, deleted_at__isnull=True).values_list("pk", flat=True))
+            self.notes |= {id: id in existing for id in ids}
         names = {ref.name for ref in wanted if ref.kind == "person"} - self.people.keys()
         if names:
-            found = {member.user.get_username().lower(): member.user for member in members_named(self.room, names)}
-            self.people |= {name: found.get(name) for name in names}
+            members = {member.user.get_username().lower(): member.user for member in members_named(self.room, names)}
+            self.people |= {name: members.get(name) for name in names}
 
     def by_hash(self) -> dict[str, tuple[int, str]]:
-        """Return number and name of the artifacts by what they hold."""
+        """Return number and name of the artifacts by hash."""
         return {sha256: (number, name) for number, (name, sha256) in self.artifacts.items()}
 
     def target(self, ref: Ref) -> Target | None:
-        """Return what a reference points at; None if that is nothing of this room."""
+        """Return what a reference points at; None if it is nothing in this room."""
         slug = self.room.incident.slug
         match ref.kind:
             case "finding" if ref.name in self.findings:
@@ -117,7 +117,7 @@ class Known:
 
 
 def look_up(known: Known, refs: Iterable[Ref], hashes: Iterable[str] = ()) -> dict[Ref, Target]:
-    """Find what references point at; those that point at nothing in this room are not in the answer."""
+    """Find the targets of references; those without a target in this room are left out."""
     wanted = set(refs)
     known.learn(wanted, hashes)
     return {ref: target for ref in wanted if (target := known.target(ref)) is not None}
@@ -148,7 +148,7 @@ def people(room: Room, typed: str) -> list[Offer]:
 
 
 def things(room: Room, typed: str) -> list[Offer]:
-    """Offer findings, artifacts with or without a range of lines, notes, and lanes that notes already stand on."""
+    """Offer findings, artifacts with or without a range of lines, notes, and lanes that already have notes."""
     offers: list[Offer] = []
     findings = room.incident.findings.filter(gone_since__isnull=True)
     if typed:
@@ -188,12 +188,12 @@ def things(room: Room, typed: str) -> list[Offer]:
 
 
 def lane_text(lane: str, label: str | None) -> str:
-    """Write a reference to a lane; what would end it early is left out."""
+    """Write a reference to a lane, without the characters that would end it early."""
     plain = re.sub(r"[()|\n]", " ", label or "").strip()
     return f"#lane({lane}|{plain})" if plain and plain != lane else f"#lane({lane})"
 
 
 def short(text: str) -> str:
-    """Cut a title for a link, with everything invisible spelled out."""
+    """Cut a title to the length of a link, with invisible characters spelled out."""
     seen = visible(" ".join(text.split()))
     return seen if len(seen) <= LONGEST_TITLE else f"{seen[: LONGEST_TITLE - 1]}…"

@@ -1,7 +1,7 @@
 """An evaluation's report (the JSON of `python -m rules --json`) as pages read it: groups, verdict, bar, citations.
 
 Nothing is judged here. Fields that a report lacks are shown as missing, never filled in: `None` means "the report
-does not say". Texts of the report quote evidence, so whoever renders them passes them through `visible`.
+does not say". Texts of the report quote evidence, so whoever renders them must pass them through `visible`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LAYERS: dict[str, tuple[str, str]] = {
     "configuration": ("CF", "configuration"),
     "measurement": ("ME", "measurement"),
 }
-# What rules call by table and column, in the words of whoever collects it.
+# Names of tables and columns in rules -> words for whoever collects the evidence.
 NEEDS: dict[str, str] = {
     "packets": "a packet capture",
     "tcp_flows": "a packet capture",
@@ -132,7 +132,7 @@ def quantity(amount: float | None, unit: str | None, at_most: bool = False) -> s
 
 
 def layer_name(code: str) -> str:
-    """Name a layer in words; one that is not known here keeps its own.
+    """Name a layer in words; the code of an unknown layer is shown with spaces.
 
     >>> layer_name("client_host"), layer_name("new_layer")
     ('client host', 'new layer')
@@ -142,7 +142,7 @@ def layer_name(code: str) -> str:
 
 @dataclass(frozen=True)
 class Held:
-    """What the room knows about an artifact that a report cites."""
+    """What the room knows of an artifact that a report cites."""
 
     number: int
     name: str
@@ -152,7 +152,7 @@ class Held:
 
 @dataclass(frozen=True)
 class QuotedLine:
-    """One line of a quote; `number` is None for the mark that lines between were left out."""
+    """One line of a quote; `number` is None for the mark of omitted lines."""
 
     number: int | None
     text: str
@@ -174,22 +174,22 @@ class Citation:
 
     @property
     def anchor(self) -> str:
-        """Name the range as the lines page does: `L91` or `L91-L107`."""
+        """Return the range's anchor on the lines page: `L91` or `L91-L107`."""
         return f"L{self.line_from}" if self.line_from == self.line_to else f"L{self.line_from}-L{self.line_to}"
 
     @property
     def href(self) -> str:
-        """Address the lines; `at` lets a reader without JavaScript land on the right page of them."""
+        """Return the address of the lines; `at` selects the right page of them without JavaScript."""
         return f"{reverse('lines', args=[self.slug, self.artifact])}?at={self.line_from}#{self.anchor}"
 
     @property
     def where(self) -> str:
-        """Say the range in words: `91` or `91–107`."""
+        """Write the range: `91` or `91–107`."""
         return str(self.line_from) if self.line_from == self.line_to else f"{self.line_from}–{self.line_to}"
 
     @property
     def shown(self) -> list[QuotedLine]:
-        """Return the lines for the drawer: of a long quote the ends; the link above it opens all of them."""
+        """Return the lines for the drawer: only the ends of a long quote, since the link above it opens all lines."""
         lines = self.lines
         if len(lines) <= LONGEST_SHOWN:
             return lines
@@ -225,8 +225,8 @@ class Citation:
 class Ask:
     """Evidence that is missing: what for, the exact command, on which system, who can run it, what it is worth.
 
-    `id` stays the same from one evaluation to the next as long as the same rule lacks the same on the same host: it
-    is what links to a new request say, and how a request is found again.
+    `id` stays the same from one evaluation to the next as long as the same rule lacks the same evidence on the same
+    host. Links to a new request carry it, and requests are found again by it.
     """
 
     why: str
@@ -268,7 +268,7 @@ class Claim:
     held: Mapping[int, Held]
     disputes: int = 0
     left_out: str = ""
-    """Of a finding that the newest judgement does not have: why its rule gave none, where it was left out."""
+    """Why the finding's rule gave no result in the newest evaluation; empty unless the rule was left out there."""
 
     @property
     def key(self) -> str:
@@ -323,7 +323,7 @@ class Claim:
 
     @property
     def bound(self) -> str:
-        """The limit a clearing finding sets, as the rule words it ("at most 0.080 s of 1.872 s")."""
+        """Return the limit that a clearing finding sets, in the rule's words ("at most 0.080 s of 1.872 s")."""
         return str(self.raw.get("bound") or "")
 
     @property
@@ -348,23 +348,25 @@ class Claim:
 
     @property
     def where(self) -> str:
-        """Name host and subject, as far as the report does."""
+        """Name host and subject, as far as the report names them."""
         return " · ".join(str(part) for part in (self.raw.get("host"), self.raw.get("subject")) if part)
 
     @property
     def cautions(self) -> list[str]:
-        """List what limits the claim: a statement it leans on, lines that may be missing between the quoted ones."""
-        said = []
+        """List what limits the claim: a statement it rests on, lines that may be missing between the quoted ones."""
+        cautions = []
         if self.raw.get("by_statement"):
-            said.append("Leans on a statement, not on evidence alone.")
-        # Rules that say it in their own words need no second voice.
+            cautions.append("Rests on a statement, not on evidence alone.")
+        # A rule whose own text mentions the assumption needs no second remark.
         if self.raw.get("contiguous") == "assumed" and not any("assumed" in text for text in self.against):
-            said.append("Assumes that no line is missing between the quoted ones: the paste carries no mark of it.")
+            cautions.append(
+                "Assumes that no line is missing between the quoted ones; the paste does not show whether one is."
+            )
         if self.raw.get("contiguous") in ("broken", "false"):
-            said.append("Lines are missing between the quoted ones.")
+            cautions.append("Lines are missing between the quoted ones.")
         if self.raw.get("tier") == "contradicted" and not any("disagrees" in text for text in self.against):
-            said.append("An artifact disagrees with it.")
-        return said
+            cautions.append("An artifact disagrees with it.")
+        return cautions
 
     @property
     def against(self) -> list[str]:
@@ -372,12 +374,12 @@ class Claim:
 
     @property
     def mistaken_for(self) -> list[str]:
-        """List what looks the same and is something else, as the rule names it."""
+        """List what looks the same but is something else, as the rule names it."""
         return [str(text) for text in self.raw.get("false_positives") or []]
 
     @property
     def remedies(self) -> list[tuple[str, list[str]]]:
-        """Pair each remedy with its "but"; when they do not pair up, all buts stand with the last remedy."""
+        """Pair each remedy with its "but"; if their numbers differ, all buts stand with the last remedy."""
         todo = [str(text) for text in _listed(self.raw.get("remedy"))]
         buts = [str(text) for text in _listed(self.raw.get("contraindications"))]
         if len(todo) == len(buts):
@@ -398,12 +400,12 @@ class Claim:
 
     @property
     def withdrawn(self) -> bool:
-        """Say whether evidence that it cites was purged since."""
+        """Return whether evidence that the claim cites was purged since."""
         return any(citation.withdrawn for citation in self.citations)
 
     @property
     def settled(self) -> list[Json]:
-        """List what this finding clears on its way (layer, seconds, scope, because)."""
+        """List what this finding clears in passing (layer, seconds, scope, because)."""
         return list(self.raw.get("clears") or [])
 
 
@@ -466,7 +468,7 @@ class Verdict:
     missing: list[str]
     cleared: list[Claim]
     next: Ask | None
-    disputed: list[Claim] = field(default_factory=list)  # of the claims that carry it, those under dispute
+    disputed: list[Claim] = field(default_factory=list)  # claims that carry it and are under dispute
 
     @property
     def steps(self) -> list[bool]:
@@ -488,9 +490,9 @@ class Outlook:
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """List all claims once. A clearing takes its bound and scope from the report's own list of what is cleared.
+        """List all claims once. A clearing gets its bound and scope from the report's own list of what is cleared.
 
-        What a finding clears on its way has no claim of its own: it stands as a clearing that leads to that finding.
+        What a finding clears in passing has no claim of its own; it is listed as a clearing that links to that finding.
         """
         cleared = list(self.report.get("cleared") or [])
         found = []
@@ -521,7 +523,7 @@ class Outlook:
 
     @cached_property
     def asks(self) -> list[Ask]:
-        """List what would settle what cannot be told, each command once: first what bears on the causes found, then most worth first."""
+        """List the missing evidence, each command once: first what concerns the causes found, then by worth."""
         once: dict[str, Ask] = {ask.command: ask for ask in self.best_asks}
         for ask in self._asks:
             once.setdefault(ask.command or ask.why, ask)
@@ -581,14 +583,14 @@ class Outlook:
         return [replace(wished.get((ask.command, ask.host), ask), why=ask.why) for ask in chosen]
 
     def ask(self, id: str) -> Ask | None:
-        """Return what is missing under this id, also where the list names the same command for another rule."""
+        """Return the missing evidence with this id, even if the list names its command for another rule."""
         return next((ask for ask in [*self.best_asks, *self._asks] if ask.id == id), None)
 
     def asked(self, entries: Iterable[Json]) -> list[Ask]:
-        """Return what is missing for each entry of the board's `wanted`, under the ids that `ask` knows."""
+        """Return the missing evidence of the board's `wanted` entries, under the ids that `ask` knows."""
         made = []
         for entry in entries:
-            # What would confirm a finding stands in the finding, which does not name host and title again.
+            # Evidence that would confirm a finding belongs to the finding, which does not repeat host and title.
             known = ("host", "title") if entry.get("finding") else ()
             bare = {key: value for key, value in entry.items() if key not in known}
             made.append(_ask(bare, str(entry.get("rule") or "")))
@@ -600,7 +602,7 @@ class Outlook:
 
     @cached_property
     def first(self) -> Claim | None:
-        """Return what the drawer shows unasked: the first claim of the first group that has claims."""
+        """Return the claim that the drawer shows first: the first claim of the first group that has claims."""
         return next((group.claims[0] for group in self.groups if group.claims and group.claims[0].key), None)
 
     @cached_property
@@ -621,7 +623,7 @@ class Outlook:
 
     @property
     def carriers(self) -> list[Claim]:
-        """List the claims that the verdict stands on."""
+        """List the claims that the verdict rests on."""
         rules = set((self.report.get("verdict") or {}).get("rules") or [])
         return [claim for claim in self.claims if claim.rule in rules]
 
@@ -656,12 +658,12 @@ class Outlook:
 
     @cached_property
     def left_out(self) -> dict[str, str]:
-        """Why a rule gave no judgement, by its id: what it found before may still hold."""
+        """Return why a rule gave no result, by its id; what the rule found before may still hold."""
         return {str(fault.get("rule")): str(fault.get("error")) for fault in self.failed}
 
     @property
     def hidden(self) -> list[Json]:
-        """Findings that a suppression hides: counted always, shown on demand."""
+        """Return the findings that a suppression hides: always counted, shown on demand."""
         return list(self.report.get("hidden") or [])
 
     @property
@@ -672,26 +674,26 @@ class Outlook:
         return Claim(raw, self.slug, self.held, self._disputes.get(str(raw.get("key") or ""), 0))
 
     def _basis(self, rules: set[str]) -> str:
-        """Count what carries the verdict: the artifacts cited by its rules by kind, and the compared samples."""
+        """Count what carries the verdict: the artifacts that its rules cite, by kind, and the compared samples."""
         kinds = {artifact.get("id"): str(artifact.get("kind") or "") for artifact in self.report.get("artifacts") or []}
         carrying = [claim for claim in self.claims if claim.rule in rules]
         cited = {c.artifact for claim in carrying for c in claim.citations}
         elsewhere = any(claim.raw.get("facts", {}).get("id_mismatch") for claim in carrying)
-        said = []
+        counts = []
         for kind, n in Counter(kinds.get(number, "") for number in sorted(cited)).items():
             known = kind_of(kind)
             one = known.title or f"{kind} artifact".strip()
             many = known.titles or f"{kind} artifacts".strip()
             other = " of another start" if elsewhere and kind == "pmap" else ""
-            said.append(f"{'one' if n == 1 else n} {one if n == 1 else many}{other}")
+            counts.append(f"{'one' if n == 1 else n} {one if n == 1 else many}{other}")
         leader = str((self.report.get("verdict") or {}).get("hypothesis") or "")
         board = {row.get("code"): row for row in self.report.get("hypotheses") or []}
         if "before-after" in (board.get(leader, {}).get("cells") or {}):
-            said += [f"{sum(row['n'])} timings before and after a change" for row in self._tested(leader)]
-        return ", ".join(said)
+            counts += [f"{sum(row['n'])} timings before and after a change" for row in self._tested(leader)]
+        return ", ".join(counts)
 
     def _tested(self, leader: str) -> list[Json]:
-        """The comparison whose change tested the leading hypothesis: the first that a finding of its group speaks of."""
+        """Return the comparison that tested the leading hypothesis: the first that a finding of its group names."""
         spoken = {
             str(claim.raw.get("subject"))
             for claim in self.claims
@@ -702,10 +704,10 @@ class Outlook:
 
 
 def changes(before: Outlook, after: Outlook) -> list[str]:
-    """Say in plain words what a new evaluation changed, most important first; an empty list says "nothing"."""
+    """List in plain words what a new evaluation changed, most important first; empty for no change."""
     if not before.exists:
         return []
-    said = []
+    lines = []
     old, new = before.verdict, after.verdict
     arrived = [
         a
@@ -715,9 +717,9 @@ def changes(before: Outlook, after: Outlook) -> list[str]:
     why = ", ".join(f"{a.get('kind') or 'file'} {a.get('file') or ''}".strip() for a in arrived[:3])
     because = f"{why} arrived: " if why else ""
     if old.state != new.state:
-        said.append(f"{because}verdict {old.state} → {new.state}")
+        lines.append(f"{because}verdict {old.state} → {new.state}")
     if old.support != new.support:
-        said.append(f"{because if not said else ''}support {old.support} → {new.support}")
+        lines.append(f"{because if not lines else ''}support {old.support} → {new.support}")
     keys_before, keys_after = ({c.key for c in outlook.claims if c.key} for outlook in (before, after))
     found = [f"new: {claim.headline}" for claim in after.claims if claim.key in keys_after - keys_before]
     lost = [
@@ -725,14 +727,14 @@ def changes(before: Outlook, after: Outlook) -> list[str]:
         for claim in before.claims
         if claim.key in keys_before - keys_after
     ]
-    said += [*found[:2], *lost[:2]]
+    lines += [*found[:2], *lost[:2]]
     if more := len(found[2:]) + len(lost[2:]):
-        said.append(f"{more} more change{'s' if more > 1 else ''} of findings")
-    return said or ([f"{why} arrived, nothing else changed"] if why else [])
+        lines.append(f"{more} more change{'s' if more > 1 else ''} of findings")
+    return lines or ([f"{why} arrived, nothing else changed"] if why else [])
 
 
 def citations(entries: Sequence[Json], slug: str, held: Mapping[int, Held]) -> list[Citation]:
-    """Make citations of a report's entries, with the name and hash under which the room holds the artifact."""
+    """Make citations from a report's entries, with the name and hash that the room has for the artifact."""
     made = []
     for entry in entries:
         number = int(entry["artifact"])
@@ -754,7 +756,7 @@ def citations(entries: Sequence[Json], slug: str, held: Mapping[int, Held]) -> l
 
 
 def _same_clearing(entry: Json, finding: Json) -> bool:
-    """Tell whether an entry of what is cleared belongs to a clearing finding; one finding may clear several layers."""
+    """Decide whether a cleared entry belongs to a clearing finding; one finding may clear several layers."""
     return entry.get("rule") == finding.get("rule") and _first_cited(entry) == _first_cited(finding)
 
 
@@ -763,7 +765,7 @@ def _first_cited(entry: Json) -> tuple[object, object] | None:
 
 
 def _joined(bounds: list[Json]) -> Json:
-    """Say once what several entries bound alike: all their layers, each different bound and scope."""
+    """Join several cleared entries of one finding: all their layers, each different bound and scope once."""
     return {
         "layer": bounds[0].get("layer"),
         "layers": [str(entry.get("layer")) for entry in bounds],
@@ -813,7 +815,7 @@ def _best_ask(entry: Json) -> Ask:
 
 
 def _need(need: str) -> str:
-    """Say in words what a rule needs: its own words, those of its table, or whose word it is."""
+    """Name in words what a rule needs: this column, its table, or a statement."""
     if need in NEEDS:
         return NEEDS[need]
     if need.startswith("statement:"):

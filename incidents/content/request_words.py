@@ -1,4 +1,4 @@
-"""Words of requests for pages: a draft from what is missing, the collect block that goes with it, what may answer it."""
+"""Texts of evidence requests: a draft made from what is missing, its collect block, artifacts that may answer it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rules.writing.rule import Rule
 
 MOST_PROPOSED = 20
 MOST_CAUSES = 4
-# Tables that rules make of evidence -> the evidence table that a file fills.
+# Tables that rules derive -> the evidence table that a file fills.
 _MADE_OF = {
     "listener_cycles": "syscalls", "listener_load": "syscalls", "name_calls": "syscalls", "pipe_pairs": "syscalls",
     "proc_tree": "syscalls", "call_profile": "syscalls", "stop_waits": "syscalls", "requests": "syscalls",
@@ -38,7 +38,7 @@ _SYMPTOM_OF_TABLE = (
 
 
 def tables_of(needs: Iterable[str]) -> list[str]:
-    """Name the evidence tables behind a rule's needs; a person's word is none.
+    """Name the evidence tables behind a rule's needs; a statement needs no table.
 
     >>> tables_of(["syscalls.cpu_s", "counter_growth[grp = 'tcp']", "vmstat_i x 3", "statement:workers"])
     ['syscalls', 'counters', 'vmstat']
@@ -54,7 +54,7 @@ def tables_of(needs: Iterable[str]) -> list[str]:
 
 
 def worth_words(worth: float) -> str:
-    """Say decibans as a word.
+    """Describe a worth in decibans in words.
 
     >>> [worth_words(db) for db in (0, 2, 5, 8, 12)]
     ['', 'would tell a little', 'would tell something', 'would tell much', 'could settle it']
@@ -67,18 +67,18 @@ def worth_words(worth: float) -> str:
 
 @dataclass(frozen=True)
 class Draft:
-    """A request as the form first shows it, and what goes with it unseen."""
+    """First values of the request form, and the hidden values stored with them."""
 
     initial: dict[str, Any]
     hidden: dict[str, Any]
 
 
 def draft(incident: Incident, ask: Ask | None, hosts: Sequence[Host], rule: Rule | None = None) -> Draft:
-    """Fill in a new request from what is missing; without one, from the case alone. `rule`: the one that lacks it."""
+    """Fill in a new request from what is missing, or from the case alone. `rule`: the rule that lacks the evidence."""
     if ask is None:
         only = hosts[0] if len(hosts) == 1 else None
-        said = {"host": only.name, "os": only.os or "", "os_release": only.os_release or ""} if only else {}
-        return Draft({**said, "symptom": symptom_of_case(incident)}, {})
+        fields = {"host": only.name, "os": only.os or "", "os_release": only.os_release or ""} if only else {}
+        return Draft({**fields, "symptom": symptom_of_case(incident)}, {})
     host = next((host for host in hosts if host.name == ask.host), None)
     os = ask.os or (host.os if host else None) or ""
     release = (host.os_release if host else None) or ""
@@ -98,15 +98,15 @@ def draft(incident: Incident, ask: Ask | None, hosts: Sequence[Host], rule: Rule
 
 
 def decides(ask: Ask, rule: Rule | None) -> str:
-    """Say what the answer would decide: the rule's claim, what it is worth, on which causes it bears."""
+    """Say what the answer would decide: the rule's claim, how much it tells, which causes it concerns."""
     settles = worth_words(ask.worth)
     title = rule.file.title.rstrip(".") if rule else ""
-    said = f"Whether {ask.rule} holds{f' ({title})' if title else ''}{f': it {settles}' if settles else ''}."
+    sentence = f"Whether {ask.rule} holds{f' ({title})' if title else ''}{f': it {settles}' if settles else ''}."
     if not ask.rule:
-        said = f"{ask.why}."
+        sentence = f"{ask.why}."
     causes = [CAUSES[code].text for code in (rule.file.hypotheses if rule else {}) if code in CAUSES]
     more = f"; {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
-    return f"{said} It bears on: {'; '.join(causes[:MOST_CAUSES])}{more}." if causes else said
+    return f"{sentence} It bears on: {'; '.join(causes[:MOST_CAUSES])}{more}." if causes else sentence
 
 
 def hidden_of(ask: Ask) -> dict[str, Any]:
@@ -118,13 +118,13 @@ def symptom_of_case(incident: Incident) -> str:
 
 
 def symptom_of_tables(tables: Sequence[str]) -> str:
-    """Choose the symptom whose collect block brings what is missing; none where no block does."""
+    """Choose the symptom whose collect block brings these tables; empty if no block does."""
     return next((symptom for symptom, has in _SYMPTOM_OF_TABLE if has & set(tables)), "")
 
 
 @dataclass(frozen=True)
 class CollectPart:
-    """What the collect block part of a page shows."""
+    """What the page shows of a collect block."""
 
     system: str
     symptom: str
@@ -134,7 +134,7 @@ class CollectPart:
 
 
 def collect_part(system: str | None, symptom: str | None, incident: Incident | None, host: Host | None) -> CollectPart:
-    """Make the block that was chosen; what was not chosen follows from the host and the case."""
+    """Make the chosen block; system and symptom that were not chosen follow from the host and the case."""
     system = system if system in SYSTEMS else system_of(host.os if host else None, host.os_release if host else None)
     guessed = symptom_of_case(incident) if incident is not None else "connects"
     symptom = symptom if symptom in SYMPTOMS else guessed
@@ -142,16 +142,16 @@ def collect_part(system: str | None, symptom: str | None, incident: Incident | N
 
 
 def block_of(request: EvidenceRequest) -> Block | None:
-    """The block that goes with a request; None where none was chosen."""
+    """Return the collect block of a request; None if none was chosen."""
     if request.symptom not in SYMPTOMS:
         return None
     return block(system_of(request.os or None, request.os_release or None), request.symptom)
 
 
 def proposals(request: EvidenceRequest) -> list[Artifact]:
-    """Artifacts that came since an open request was made and would fit it, by the tables they filled and their host.
+    """Return artifacts that arrived after an open request and would fit it, by the tables they filled and their host.
 
-    Offered to a person, never taken silently: a file of the right kind may still be of the wrong process.
+    They are offered to a person and never accepted automatically: a file of the right kind may be of the wrong process.
     """
     if not request.open or not request.tables:
         return []
@@ -168,7 +168,7 @@ def proposals(request: EvidenceRequest) -> list[Artifact]:
 
 
 def _fits_host(artifact: Artifact, host: str) -> bool:
-    """Tell whether nothing speaks against the host: a part of it, or of an unknown one."""
+    """Decide whether an artifact may come from the host: a part of it does, or a part's host is unknown."""
     if not host:
         return True
     hosts: set[str | None] = {row.value for row in artifact.corrections.all() if row.field == "host" and row.value}

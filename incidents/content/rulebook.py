@@ -1,4 +1,4 @@
-"""The rules that judge rooms, as pages read them: shipped ones and the team's, and where each fired in rooms that a person may see."""
+"""The rules that judge rooms, shipped ones and the team's, and where each fires in the rooms that a person may see."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rules.reporting import rule_words
 from rules.writing.packs import Library, open_library
 from rules.writing.rule import Need, Rule
 
-#: The ids of a team's own rules begin so (`docs/rule-reference.md`).
+#: Prefix of the ids of a team's own rules (`docs/rule-reference.md`).
 TEAM = "TEAM-"
 
 
 def library() -> Library:
-    """Return all rules; read again when a file in a team's folder came, changed or went. Half a second the first time."""
+    """Return all rules; read them again when a file in a team's folder changed. Takes half a second the first time."""
     folders = tuple(settings.EXHIBIT_RULES)
     stamp = tuple(
         sorted((str(file), file.stat().st_mtime_ns) for folder in folders for file in Path(folder).rglob("*.yaml"))
@@ -44,7 +44,7 @@ def rule_of(id: str) -> Rule | None:
 
 @dataclass(frozen=True)
 class Shown:
-    """A rule as the list and its page show it; `rooms` are those in which it fires now, of those that one may see."""
+    """A rule as the list and its page show it; `rooms` counts the visible rooms in which it fires now."""
 
     rule: Rule
     rooms: int = 0
@@ -79,7 +79,7 @@ class Shown:
 
     @property
     def needs(self) -> list[str]:
-        """Name the tables that it cannot do without."""
+        """Name the tables that the rule requires."""
         requires = self.rule.requires
         return list(dict.fromkeys(need.statement or need.table for need in (*requires.all, *requires.any)))
 
@@ -92,7 +92,7 @@ class Shown:
 
 
 def fired(user: User | AnonymousUser) -> dict[str, int]:
-    """Count per rule the rooms of this person in which it fires now. One question, answered by the database."""
+    """Count, per rule, the rooms visible to this person in which it fires now, in one query."""
     rows = found_in(user).values("rule").annotate(rooms=Count("incident", distinct=True)).order_by("rule")
     return {str(row["rule"]): int(row["rooms"]) for row in rows}
 
@@ -104,14 +104,14 @@ def found_in(user: User | AnonymousUser) -> QuerySet[Finding]:
 
 
 def rooms_of(user: User | AnonymousUser, id: str) -> QuerySet[Incident]:
-    """Return the rooms of this person in which a rule fires now, newest first, with how often."""
+    """Return the rooms of this person in which a rule fires now, newest first."""
     ids = found_in(user).filter(rule=id).values("incident")
     return Incident.objects.filter(pk__in=ids).order_by("-created_at", "-pk")
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A parameter of a rule; `used` and `origin` are those of a finding, where one is explained."""
+    """A parameter of a rule; `used` and `origin` are set where a finding is explained."""
 
     name: str
     default: Any
@@ -135,7 +135,7 @@ class Threshold:
 
 
 def thresholds(rule: Rule, used: Mapping[str, Any] | None = None) -> list[Threshold]:
-    """List the parameters of a rule, with the values that a finding says were used."""
+    """List the parameters of a rule, with the values that a finding used."""
     found = []
     for name, param in rule.file.params.items():
         value = (used or {}).get(name) or {}
@@ -150,7 +150,7 @@ def thresholds(rule: Rule, used: Mapping[str, Any] | None = None) -> list[Thresh
 
 @dataclass(frozen=True)
 class Explained:
-    """A rule with one case's values put in: why this finding says what it says."""
+    """A rule with the values of one finding filled in: why the finding says what it says."""
 
     claim: Claim
     rule: Rule | None
@@ -161,19 +161,19 @@ class Explained:
 
     @property
     def other_version(self) -> str:
-        """The version that judged, where the rule has another one by now."""
+        """Return the version that judged, if the rule has another version by now."""
         return self.claim.version if self.rule and self.claim.version != self.rule.file.version else ""
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Name the values that the condition gave; lists and texts as they are, numbers rounded for reading."""
+        """List the values that the condition returned; numbers rounded for reading, lists and texts as they are."""
         return [
             (name, _written(value)) for name, value in (self.claim.raw.get("facts") or {}).items() if value is not None
         ]
 
     @property
     def severity(self) -> str:
-        """Say why it is as severe as it is."""
+        """Explain the severity."""
         return f"{self.claim.severity}: {self.claim.magnitude}" if self.claim.magnitude else self.claim.severity
 
     @property
@@ -190,7 +190,7 @@ class Explained:
 
     @property
     def sql(self) -> str:
-        """The condition with the values of this case; for reading only."""
+        """Return the condition with the values of this case filled in; for reading only."""
         if self.rule is None:
             return ""
         values = {one.name: one.default if one.used is None else one.used for one in self.thresholds}
@@ -208,5 +208,5 @@ def _written(value: Any) -> str:
 
 
 def needed(need: Need) -> tuple[str, str]:
-    """Return the table (or statement) of a requirement and the rule file's own words for it."""
+    """Return the table (or statement) of a requirement, and its wording in the rule file."""
     return (need.statement or need.table, need.text)

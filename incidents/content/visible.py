@@ -1,7 +1,7 @@
-"""Names and texts as a reader may safely see them: whatever has no picture of its own gets one.
+"""Spell out invisible characters in names and texts, so that a reader sees them.
 
-A terminal escape, a bidirectional override or a zero-width letter in a file name can make a page, a mail or a log say
-something else than what stands there. Nothing is dropped, so two different names never look alike.
+A terminal escape, a bidirectional override or a zero-width letter in a file name can make a page, a mail or a log show
+something other than the text. Nothing is dropped, so two different names never look alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from parsers.text.spelling import visible as _spelled_out
 def visible(text: str, keep: str = "") -> str:
     """Return `text` with control characters as pictures (␛) and format characters as code points (⟨U+202E⟩).
 
-    Newlines and tabs are spelled out too, unless they stand in `keep`.
+    Newlines and tabs are spelled out too, unless `keep` contains them.
 
     >>> visible("a\\x1b[31mb")
     'a␛[31mb'
@@ -29,9 +29,9 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def visible_name(name: str) -> str:
-    r"""Return a file's own name without folders, with everything invisible spelled out, at most 255 characters.
+    r"""Return a file's name without folders, invisible characters spelled out, at most 255 characters.
 
-    Secrets in it are masked: it stands on pages, in the activity and in logs.
+    Secrets in it are masked, since it appears on pages, in the activity and in logs.
 
     >>> visible_name("job --token=Ab12cd34.log")
     'job --token=************'

@@ -1,4 +1,4 @@
-"""What leaves the room by a webhook: a few words about one event, masked, without anything that was taken away since."""
+"""Write what webhooks send: a few words about one event, with secrets masked and without what was deleted since."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEST = "test"
 
 
 def body_of(delivery: Delivery) -> str | None:
-    """Return the JSON to send; None when there is nothing to say any more, as of a note that was deleted."""
+    """Return the JSON to send; None if there is nothing left to say, for example because a note was deleted."""
     hook: Webhook = delivery.webhook
     incident = hook.incident
     words = _WORDS[delivery.kind](incident, delivery.object)
@@ -44,7 +44,7 @@ def body_of(delivery: Delivery) -> str | None:
 
 
 def _masked(value: Any) -> Any:
-    """Mask secrets in every text and spell out what is invisible; cut what is long."""
+    """Mask secrets in every text, spell out invisible characters and cut long texts."""
     if isinstance(value, dict):
         return {name: _masked(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -132,12 +132,12 @@ def _dispute(incident: Incident, object: str) -> dict[str, Any] | None:
     rows = incident.disputes.select_related("author").filter(finding__key=object, withdrawn_at__isnull=True)
     row = rows.order_by("-created_at").first()
     if row is None:
-        return {"text": "A dispute was taken back.", "finding": object}
+        return {"text": "A dispute was withdrawn.", "finding": object}
     return {"text": row.reason, "author": _name(row.author), "finding": object}
 
 
 def _request(incident: Incident, object: str) -> dict[str, Any] | None:
-    """What is asked and what became of it; never its links, nor what strangers sent by them."""
+    """Describe a request and its answers, without its links and without what strangers sent through them."""
     row = incident.requests.select_related("asked_of", "asked_by").filter(pk=object).first()
     if row is None:
         return None
@@ -157,7 +157,7 @@ def _request(incident: Incident, object: str) -> dict[str, Any] | None:
 
 
 def _summary(incident: Incident, object: str) -> dict[str, Any] | None:
-    """A frozen version. A draft's words and its links (events whose object is no number) stay in the room."""
+    """Describe a frozen version. Drafts and links (events whose object is not a number) stay in the room."""
     row = incident.summary_versions.filter(number=int(object)).first() if object.isdigit() else None
     if row is None:
         return None

@@ -1,9 +1,9 @@
-"""What strangers send by a request's link, as it arrives: an ASGI application beside Django, like `uploads`.
+"""Receive files that strangers send by a request's link: an ASGI application beside Django, like `uploads`.
 
     PUT  /give/<token>/<name>     `curl -T` and the page's own script: streamed to disk, the cap enforced while reading
-    POST /give/<token>/           the page's forms: handed on to Django once the link is judged, cut at the cap
+    POST /give/<token>/           the page's forms: passed to Django once the link is checked, cut at the cap
 
-Who may send and how much is judged before the first byte of the body is read.
+Who may send and how much is decided before the first byte of the body is read.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from incidents.storage.database import AWAY, patiently
 
 log = structlog.get_logger(__name__)
 
-# What a form adds around a file: boundaries, heads, the other fields.
+# Maximum number of bytes that a form adds to a file: boundaries, headers, the other fields.
 AROUND = 64 * 1024
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one PUT; anything refused is a JSON object with `error`, in words for the sender."""
+    """Answer one PUT; a refusal is a JSON object with `error`, a text for the sender."""
     gift = Gift(scope, receive)
     try:
         answer = await gift.answer()
@@ -41,7 +41,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     except (*AWAY, StoreError) as error:
         log.warning("giving.away", error=str(error))
         answer = Answer(
-            503, {"error": "The server cannot keep files just now. Send it again."}, (("Retry-After", "5"),)
+            503, {"error": "The server cannot store files at the moment. Send it again."}, (("Retry-After", "5"),)
         )
     await gift.send(send, answer)
 
@@ -80,9 +80,10 @@ def _too_large(link: GiveLink) -> TooLarge:
 
 
 async def guarded(scope: Scope, receive: Receive, send: Send, pages: object) -> None:
-    """Hand a form on to Django, which takes in a whole body before a view may say no: so it is judged and counted here.
+    """Pass a form to Django, checked and counted here, since Django reads a whole body before a view can refuse it.
 
-    A link that is over, or a body above the cap, goes on without its body: the page says what is wrong.
+    If the link has ended or the body is above the cap, the request is passed on without its body; the page says what is
+    wrong.
     """
     gift = Gift(scope, receive)
     try:
@@ -94,10 +95,10 @@ async def guarded(scope: Scope, receive: Receive, send: Send, pages: object) -> 
         await _page(send, error)
         return
     except AWAY:
-        await _page(send, Refused("The server cannot keep files just now. Send it again.", 503))
+        await _page(send, Refused("The server cannot store files at the moment. Send it again.", 503))
         return
     if announced is None or announced > most:
-        await _page(send, _too_large(link) if announced else Refused("Say how large it is (Content-Length).", 411))
+        await _page(send, _too_large(link) if announced else Refused("Name its size in Content-Length.", 411))
         return
     taken = 0
 
@@ -111,7 +112,7 @@ async def guarded(scope: Scope, receive: Receive, send: Send, pages: object) -> 
 
 
 async def _page(send: Send, error: Refused) -> None:
-    """Say a refusal as a page of a few lines: the body is not read, so the connection ends with it."""
+    """Answer a refusal with a small page; the body is not read, so the connection is closed."""
     from django.template.loader import render_to_string
 
     words = "There is no such link." if isinstance(error, NotAMember) else error.message

@@ -1,11 +1,11 @@
-"""Large bodies: an ASGI application beside Django, since Django takes in a whole body before a view may say no.
+"""Receive large bodies in an ASGI application beside Django, which reads a whole body before a view can refuse it.
 
     PUT  /api/rooms/<slug>/uploads/<name>      `curl -T`, with `Authorization: Bearer <token>`
     POST /api/rooms/<slug>/uploads/            tus 1.0: create (Upload-Length, Upload-Metadata)
     HEAD, PATCH, DELETE  .../uploads/<id>      tus 1.0: how far, go on, give up
 
-Who, from where and how large is judged before the first byte of the body is read. Sessions need the CSRF header and
-their own origin; a token is for PUT and tus alike. Every upload ends in `actions.artifacts.receive`.
+Sender, origin and size are checked before the first byte of the body is read. Sessions need the CSRF header and an
+origin of this server; a token works for PUT and tus alike. Every upload ends in `actions.artifacts.receive`.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ Headers = list[tuple[bytes, bytes]]
 T = TypeVar("T")
 
 TUS = (b"tus-resumable", b"1.0.0")
-# What is gathered before one trip to the disk's thread: small enough that ten uploads at once cost little memory.
+# Bytes gathered before one write in the disk's thread: small enough that ten uploads at once cost little memory.
 GATHER = 1 << 20
-# A sender that is silent for so long has gone; what it sent stays, to be gone on with.
+# Seconds of silence after which a sender counts as gone; what it sent stays on disk, so that it can resume.
 SILENT_S = 120
 _HASHES_KEPT = 64
 
 
 class Gone(Exception):
-    """The sender broke off."""
+    """The sender broke the connection."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,17 @@ class Answer:
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request; anything refused is a JSON object with `error`, in the words of `Refused`."""
+    """Answer one request; a refusal is a JSON object with `error`, the text of `Refused`."""
     call = Call(scope, receive)
     try:
         answer = await call.answer()
     except RoomClosed as error:
-        # Said apart from other conflicts: what arrived stays where it is until the room is opened again.
+        # Marked apart from other conflicts: what arrived stays on disk until the room is opened again.
         answer = Answer(error.status, {"error": error.message}, (("Exhibit-Closed", "true"),))
     except Refused as error:
         answer = Answer(error.status, {"error": error.message})
     except Gone:
-        return  # nobody is left to answer
+        return  # the sender has gone, nobody waits for an answer
     except (*AWAY, StoreError) as error:
         log.warning("uploads.away", error=str(error))
         words = (
@@ -93,7 +93,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Call:
-    """One request, with what is read of it so far."""
+    """One request, with what was read of it so far."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope = scope
@@ -105,7 +105,7 @@ class Call:
         pieces = path.split(b"?")[0].decode("latin-1").split("/")
         self.slug = unquote(pieces[3])
         self.tail = unquote("/".join(pieces[5:]))
-        self.more = True  # of the body is still to come
+        self.more = True  # whether more of the body is to come
 
     async def answer(self) -> Answer:
         if self.method == "OPTIONS":
@@ -128,12 +128,12 @@ class Call:
             case "DELETE":
                 await asked(partial(_give_up, upload))
                 return Answer(204)
-        raise Refused("This address does not take that.", 405)
+        raise Refused("This address does not accept that method.", 405)
 
-    # --- who, from where --------------------------------------------------------------------------------------
+    # --- sender and origin ------------------------------------------------------------------------------------
 
     def _room(self) -> Room:
-        """Judge by the head alone. A stranger gets the same 404 for every room and for nonsense."""
+        """Check the sender by the headers alone. A stranger gets the same 404 for every room and for nonsense."""
         kind, _, secret = self.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             count_try("token", (self.scope.get("client") or ("",))[0], most=600)
@@ -158,7 +158,7 @@ class Call:
         return user
 
     def _same_origin(self, request: ASGIRequest) -> None:
-        """Refuse what another site made a browser send: Django's own CSRF check, and always an origin of ours."""
+        """Refuse requests that another site made a browser send: Django's CSRF check, and a check of the origin."""
         host = self.headers.get("host", "")
         if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
             raise Refused("This is not an address of this server.", 400)
@@ -167,7 +167,7 @@ class Call:
             raise Refused("Uploads are taken from this server's own pages only.", 403)
         check = CsrfViewMiddleware(_unused)
         check.process_request(request)
-        # As a POST without a body: HEAD would pass unseen, and the token can only come in the header.
+        # Checked as a POST without a body: HEAD would skip the check, and the token can only come in the header.
         request.method = "POST"
         if check.process_view(request, _unused, (), {}) is not None:
             raise Refused("The page is out of date: load it again, then send the file again.", 403)
@@ -182,17 +182,17 @@ class Call:
         incoming = await asyncio.to_thread(store.Incoming)
         try:
             await self._take(incoming, announced)
-            said = {
+            hints = {
                 field: self.headers[f"x-exhibit-{field}"]
                 for field in CorrectedField.values
                 if f"x-exhibit-{field}" in self.headers
             }
             try:
-                artifact = await _received(room, incoming, self.tail, Way.PUT, said)
+                artifact = await _received(room, incoming, self.tail, Way.PUT, hints)
             except AlreadyHere as error:
                 return Answer(409, {"error": error.message, "artifact": error.number})
             except RoomClosed as error:
-                raise RoomClosed(f"{error.message} The file was on its way meanwhile and was not stored.") from None
+                raise RoomClosed(f"{error.message} The file arrived meanwhile and was not stored.") from None
         finally:
             await asyncio.to_thread(incoming.discard)
         return Answer(201, _of(artifact))
@@ -233,7 +233,7 @@ class Call:
         return upload
 
     async def _head(self, room: Room, upload: Upload) -> Answer:
-        """Say how far the upload is. One whose bytes are all there but that could not be entered is entered now."""
+        """Return how far the upload is. An upload with all its bytes that is not yet an artifact becomes one now."""
         length = ("Upload-Length", str(upload.size))
         if upload.artifact is not None:
             number = ("Exhibit-Artifact", str(upload.artifact.number))
@@ -255,7 +255,7 @@ class Call:
         if upload.artifact_id:
             raise Refused("This upload is complete.", 409)
         if upload.pk in _UNDER_WAY:
-            raise Refused("Another request sends this upload just now.", 423)
+            raise Refused("Another request is sending this upload just now.", 423)
         _UNDER_WAY.add(upload.pk)
         try:
             incoming = await asyncio.to_thread(_go_on, upload)
@@ -264,7 +264,7 @@ class Call:
                     raise Refused(f"The upload stands at {incoming.size}, not at {offset}.", 409)
                 length = self._announced("content-length")
                 if incoming.size + (length or 0) > upload.size:
-                    raise Refused("More bytes than the upload was announced with.", 413)
+                    raise Refused("More bytes arrived than the upload announced.", 413)
                 store.require_space(upload.size - incoming.size)
                 try:
                     await self._take(incoming, length, upload.size)
@@ -280,10 +280,10 @@ class Call:
             _UNDER_WAY.discard(upload.pk)
 
     async def _finish(self, room: Room, upload: Upload, incoming: store.Incoming) -> Answer:
-        """Enter a complete upload as an artifact. Its bytes go only when that is committed, or when it was refused.
+        """Store a complete upload as an artifact. Its bytes are removed only after the commit, or when it is refused.
 
-        Content that the room holds already is no error to a tus client: the upload is complete, `Exhibit-Already-Here`
-        says that nothing was added and `Exhibit-Artifact` where it is.
+        Content that the room already holds is not an error for a tus client: the upload is complete,
+        `Exhibit-Already-Here` says that nothing was added, and `Exhibit-Artifact` names the artifact.
         """
         about = [("Upload-Offset", str(upload.size))]
         try:
@@ -292,7 +292,9 @@ class Call:
             number = error.number
             about.append(("Exhibit-Already-Here", "true"))
         except RoomClosed as error:
-            raise RoomClosed(f"{error.message} What arrived is kept for a day, and goes on from there.") from None
+            raise RoomClosed(
+                f"{error.message} What arrived is kept for a day, so that the upload can continue from there."
+            ) from None
         except Refused:
             await asked(partial(_give_up, upload))
             raise
@@ -304,7 +306,7 @@ class Call:
     # --- bytes ------------------------------------------------------------------------------------------------
 
     async def _take(self, incoming: store.Incoming, announced: int | None, whole: int | None = None) -> None:
-        """Write the body as it comes: a mebibyte at a time goes to a thread, so that pages are answered meanwhile."""
+        """Write the body as it arrives, a mebibyte at a time in a thread, so that pages are answered meanwhile."""
         gathered = bytearray()
         taken = 0
         while self.more:
@@ -319,7 +321,7 @@ class Call:
             gathered += message.get("body", b"")
             taken += len(message.get("body", b""))
             if whole is not None and incoming.size + len(gathered) > whole:
-                raise Refused("More bytes than the upload was announced with.", 413)
+                raise Refused("More bytes arrived than the upload announced.", 413)
             self.more = message.get("more_body", False)
             if len(gathered) >= GATHER or not self.more:
                 await asyncio.to_thread(incoming.write, bytes(gathered))
@@ -342,20 +344,20 @@ class Call:
             headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         headers += [(name.lower().encode(), value.encode()) for name, value in answer.headers]
         if self.more:
-            # The rest of a refused body is not read: the connection ends with the answer.
+            # The rest of a refused body is not read, so the connection is closed with the answer.
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if self.method == "HEAD" else body})
 
 
-# --- what one process remembers: only to save work, the truth lies on disk and in the rows ---------------------------
+# --- memory of one process: it only saves work; disk and database hold the truth -----------------------------------
 
 _UNDER_WAY: set[uuid.UUID] = set()
 _HASHES: OrderedDict[uuid.UUID, tuple[Any, int]] = OrderedDict()
 
 
 def _go_on(upload: Upload) -> store.Incoming:
-    """Open an upload where it stands. Its running hash is remembered, or made again from the bytes on disk."""
+    """Open an upload at its end. Its running hash is remembered, or computed again from the bytes on disk."""
     digest, size = _HASHES.pop(upload.pk, (None, 0))
     return store.Incoming(upload.pk, digest, size)
 
@@ -369,12 +371,12 @@ def _remember(id: uuid.UUID, incoming: store.Incoming) -> None:
 async def _received(
     room: Room, incoming: store.Incoming, name: str, way: str, said: Mapping[str, str | None]
 ) -> Artifact:
-    """Enter what was received; a database that is away for a moment is waited for, with the bytes safe on disk."""
+    """Store what was received; if the database is away for a moment, wait for it, with the bytes safe on disk."""
     return await asked(partial(patiently, partial(artifacts.receive, room, incoming, name, way, said)))
 
 
 async def asked(question: Callable[[], T]) -> T:
-    """Do something with the database in a thread, and let go of its connection."""
+    """Run a database question in a thread, and release its connection afterwards."""
 
     def and_let_go() -> T:
         try:

@@ -1,4 +1,4 @@
-"""Rows of a window for other programs: a flat table, and the trace event format that Perfetto and Chromium read."""
+"""Export the rows of a window: as a flat table, and in the trace event format that Perfetto and Chromium read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incidents.drawing.frames import Frame
 from incidents.drawing.lane import Lane, Window
 from rules.engine.read import ReadOnly
 
-#: More than this is no window any more: the tables themselves are in the evidence folder.
+#: Maximum number of exported rows; for more, the tables themselves are in the evidence folder.
 MOST_ROWS = 1_000_000
 COLUMNS = (
     *(
@@ -32,12 +32,12 @@ COLUMNS = (
     ),
     *("line_from", "line_to"),
 )
-#: What a spreadsheet takes for the beginning of a formula.
+#: Characters that make a spreadsheet read a cell as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def table(frame: Frame, window: Window, chosen: Sequence[windows.Choice], source: ReadOnly, cache: Path | None) -> str:
-    """Return the SELECT of all rows of some lanes in a window, times on the frame's axis, one row of evidence each."""
+    """Return a SELECT of the rows of lanes in a window, with times on the frame's axis, one row per row of evidence."""
     parts = []
     for one in chosen:
         lane = one.lane
@@ -73,7 +73,7 @@ def _at_most(lane: Lane) -> str:
 
 
 def guarded(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula.
+    """Return a cell value that no spreadsheet reads as a formula.
 
     >>> [guarded(v) for v in ("=1+1", "-3.5", "+4", "@a", "read", None, -2.5, "\\tx")]
     ["'=1+1", '-3.5', '+4', "'@a", 'read', None, -2.5, "'\\tx"]
@@ -88,9 +88,10 @@ def guarded(value: object) -> object:
 
 
 def trace_events(frame: Frame, rows: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> Iterator[str]:
-    """Write rows of `table` as trace event JSON, piece by piece: spans complete events, counters counter events, moments instants.
+    """Write rows of `table` as trace event JSON in pieces: spans become complete events, moments instants.
 
-    Times are microseconds on the frame's axis, so offsets between its clocks are applied; `about` says which.
+    Samples become counter events. Times are microseconds on the frame's axis, with the offsets between its clocks
+    applied; `about` names these offsets.
     """
     epoch = frame.epoch or 0.0
     pids: dict[tuple[str, str], int] = {}
@@ -118,7 +119,7 @@ def trace_events(frame: Frame, rows: Iterable[Mapping[str, Any]], about: Mapping
 
 def _event(row: Mapping[str, Any], pid: int, tid: int, epoch: float) -> dict[str, Any]:
     begin, end = (row["begin_s"] + epoch) * 1e6, (row["end_s"] + epoch) * 1e6
-    said = {
+    args = {
         "artifact": row["artifact"],
         "line_from": row["line_from"],
         "line_to": row["line_to"],
@@ -130,11 +131,11 @@ def _event(row: Mapping[str, Any], pid: int, tid: int, epoch: float) -> dict[str
         "pid": pid,
         "tid": tid,
         "ts": round(begin, 3),
-        "args": said,
+        "args": args,
     }
     if row["value"] is not None:
         name = " ".join(filter(None, [row["lane"], row["strip"]]))
         return event | {"ph": "C", "name": name, "ts": round(end, 3), "args": {row["unit"] or "value": row["value"]}}
     if end > begin:
-        return event | {"ph": "X", "dur": round(end - begin, 3), "args": said | {"at_most": bool(row["at_most"])}}
+        return event | {"ph": "X", "dur": round(end - begin, 3), "args": args | {"at_most": bool(row["at_most"])}}
     return event | {"ph": "i", "s": "t"}

@@ -1,7 +1,8 @@
-"""Frames of the timeline: which clocks share an axis, what lies on it, and the lanes' drawings for a window.
+"""Frames of the timeline: which clocks share an axis, what lies on it, and the drawings of its lanes for a window.
 
-A frame holds one clock domain, or several whose offset was accepted; a clock's `add` puts its seconds on the frame's axis.
-What is not aligned stands in a frame of its own and says why. Series without a clock share the last frame, in their order.
+A frame holds one clock domain, or several whose offsets were accepted; a clock's `add` moves its seconds onto the
+frame's axis. A clock that is not aligned has a frame of its own, which says why. Series without a clock share the last
+frame, in their order.
 """
 
 from __future__ import annotations
@@ -21,20 +22,21 @@ from rules.engine.read import ReadOnly
 
 Json = Mapping[str, Any]
 
-#: A frame shows so many strips: of a storm's three thousand threads those with the longest calls.
+#: Maximum number of strips in a frame; of the 3,000 threads of a connection storm those with the longest calls are
+#: shown.
 MOST_LANES = 40
 MOST_REASONS = 3
-#: Counters of one table in the chooser.
+#: Maximum number of counters of one table in the chooser.
 MOST_OFFERED = 400
 
 WALL = ("wall-utc", "wall-local")
-#: The frame of series without a clock.
+#: Name of the frame for series without a clock.
 ORDER = "order"
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One axis: its name in the report, the clocks on it (rows of `report["clocks"]`), and where it begins and ends."""
+    """One axis: its name in the report, the clocks on it (rows of `report["clocks"]`), its begin and its end."""
 
     name: str
     clocks: tuple[Json, ...]
@@ -43,26 +45,26 @@ class Frame:
 
     @property
     def ordered(self) -> bool:
-        """Tell whether its axis is an order, with no seconds on it."""
+        """Return whether the axis counts places in an order instead of seconds."""
         return self.name == ORDER
 
     @property
     def axis(self) -> str:
-        """Say how to write times: `clock` as a time of day, `seconds` as seconds since the trace began, `order` as a number."""
+        """Return how times are written: `clock` (time of day), `seconds` (since the trace began), `order` (number)."""
         if self.ordered:
             return "order"
         return "clock" if self.clocks[0]["kind"] in WALL else "seconds"
 
     @property
     def laid(self) -> windows.Axis:
-        """The axis as queries need it."""
+        """Return the axis in the form that queries need."""
         shifts = {c["clock"]: 0.0 if self.ordered else float(c.get("add") or 0.0) for c in self.clocks}
         ends = {c["clock"]: float(c["t_end"]) for c in self.clocks if c["t_end"] is not None}
         return windows.Axis(shifts, ends, self.ordered)
 
     @property
     def epoch(self) -> float | None:
-        """Seconds since 1970 UTC at 0 of the axis; None where the clock's zone is not UTC."""
+        """Return the seconds since 1970 UTC at 0 of the axis; None if the clock's zone is not UTC."""
         first = self.clocks[0]
         if self.ordered or first["kind"] != "wall-utc":
             return None
@@ -70,7 +72,7 @@ class Frame:
         return (base.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() - float(first.get("add") or 0.0)
 
     def add(self, clock: str | None) -> float | None:
-        """Seconds to put on a time of `clock` to stand on this axis; None if the clock is not one of the frame."""
+        """Return the seconds to add to a time of `clock` to place it on this axis; None for a foreign clock."""
         return next((float(c.get("add") or 0.0) for c in self.clocks if c["clock"] == clock), None)
 
 
@@ -90,7 +92,7 @@ def frames_of(report: Json) -> list[Frame]:
 
 
 def title(frame: Frame, report: Json) -> str:
-    """Name a frame by what stands on it.
+    """Name a frame by the hosts and kinds on it.
 
     >>> report = {"artifacts": [{"id": 1, "kind": "truss"}]}
     >>> clock = {"clock": "1.1:1", "artifact": 1, "host": "db1", "kind": "trace-relative"}
@@ -111,9 +113,9 @@ def title(frame: Frame, report: Json) -> str:
 
 
 def why(frame: Frame, report: Json) -> str:
-    """Say why these clocks share an axis, or why this one stands alone; empty if nothing was tried."""
+    """Say why these clocks share an axis, or why this one stands alone; empty if no offset was tried."""
     if frame.ordered:
-        return "places in each list; nothing says which of them were at the same time"
+        return "places in each list; nothing shows which of them happened at the same time"
     ours = {clock["clock"]: clock["host"] or clock["clock"] for clock in frame.clocks}
     tied, refused = [], []
     for row in report.get("clock_map", ()):
@@ -127,23 +129,24 @@ def why(frame: Frame, report: Json) -> str:
             )
         elif not row["accepted"] and both & ours.keys() and row["reason"]:
             refused.append(f"apart: {row['reason']}")
-    # A frame that holds several clocks says what ties them; one that stands alone says why it does.
-    said = list(dict.fromkeys(tied or refused))
-    if len(said) > MOST_REASONS:
-        said = [*said[:MOST_REASONS], f"and {len(said) - MOST_REASONS} more"]
+    # A frame of several clocks says what ties them; a frame of one clock says why it stands alone.
+    reasons = list(dict.fromkeys(tied or refused))
+    if len(reasons) > MOST_REASONS:
+        reasons = [*reasons[:MOST_REASONS], f"and {len(reasons) - MOST_REASONS} more"]
     own = "its own clock, seconds since the trace began" if frame.axis == "seconds" else "its own clock"
-    return "; ".join(said) or own
+    return "; ".join(reasons) or own
 
 
 def tables() -> list[str]:
-    """Return the tables that lanes draw, and the waits between them."""
+    """Return the tables that lanes draw, and the table of waits between lanes."""
     return sorted({lane.table for lane, _ in lanes().values()} | {"wait_edges"})
 
 
 def in_order(report: Json, source: ReadOnly) -> Frame | None:
-    """Return the frame of series without a clock, as long as the longest of them; None where there are none.
+    """Return the frame of series without a clock, as long as the longest of them; None without such series.
 
-    A single sample is no series, unless it is of those that are shown anyway. Connects in their order have a figure instead.
+    A single sample is not a series, unless its lane is shown by default. Connects in order are left out: they have a
+    figure.
     """
     clocks = tuple(c for c in report.get("clocks", ()) if c["t_begin"] is None)
     if not clocks:
@@ -171,9 +174,10 @@ def draw(
     add: Iterable[str] = (),
     hide: Iterable[str] = (),
 ) -> tuple[list[Drawing], int]:
-    """Draw the lanes of a frame for a window: those shown anyway and those added, without the hidden ones.
+    """Draw the lanes of a frame for a window: the default lanes and those in `add`, without those in `hide`.
 
-    Returns the strips by host and process, and how many there are in all: of too many those with the longest calls are drawn.
+    Return the strips by host and process, and the number of strips before the limit. Above the limit the strips with
+    the longest calls are drawn.
     """
     hidden = set(hide)
     names = [name for name, (lane, _) in lanes().items() if lane.shown]
@@ -187,7 +191,7 @@ def draw(
 
 
 def tables_of(frame: Frame, source: ReadOnly) -> set[str]:
-    """Return the tables that the artifacts of a frame have rows of, derived ones where they may: nobody asks for the others."""
+    """Return the tables in which artifacts of the frame have rows, and the derived tables that may have some."""
     manifests = source.case.manifests
     held = {
         table
@@ -230,7 +234,7 @@ def in_groups(strips: Sequence[Drawing]) -> list[Drawing]:
 
 
 def offered(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
-    """Return the lanes that have rows in a frame: what the chooser lists, by group. Names with `args` once for each value."""
+    """Return the lanes that have rows in a frame, by group, for the chooser; a lane with `args` once for each value."""
     laid = frame.laid
     there = tables_of(frame, source)
     found: list[dict[str, Any]] = []
@@ -267,7 +271,7 @@ def offered(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
 
 
 def bands(frame: Frame, findings: Iterable[Json]) -> list[dict[str, Any]]:
-    """Return a band for each finding whose seconds lie on a clock of this frame; it covers the lanes of that clock only."""
+    """Return a band for each finding whose seconds lie on a clock of this frame; it covers that clock's lanes only."""
     found = []
     for finding in findings:
         add = frame.add(finding.get("clock"))
@@ -287,7 +291,7 @@ def bands(frame: Frame, findings: Iterable[Json]) -> list[dict[str, Any]]:
 
 
 def culprits(findings: Iterable[Json]) -> list[dict[str, int]]:
-    """Return the cited line ranges of causes: spans that end and begin there are painted as the culprit."""
+    """Return the cited line ranges of causes; spans with exactly these lines are painted as the culprit."""
     return [
         {"artifact": cited["artifact"], "line_from": cited["line_from"], "line_to": cited["line_to"]}
         for finding in findings
@@ -316,7 +320,7 @@ def markers(frame: Frame, rows: Sequence[Json]) -> list[dict[str, Any]]:
 
 
 class Symptom(Protocol):
-    """What is said of the symptom's place in time."""
+    """Where the symptom lies in time, as somebody stated it."""
 
     symptom_clock: str | None
     symptom_from: float | None
@@ -325,7 +329,7 @@ class Symptom(Protocol):
 
 
 def bad(frame: Frame, said: Symptom) -> dict[str, Any] | None:
-    """Return the stretch that somebody marked as bad, if it lies on a clock of this frame."""
+    """Return the range that somebody marked as bad, if it lies on a clock of this frame."""
     add = frame.add(said.symptom_clock)
     if add is None or said.symptom_from is None or said.symptom_to is None:
         return None

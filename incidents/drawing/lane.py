@@ -1,6 +1,6 @@
-"""What a lane is and what it draws: plain data, so that a notebook can plot it too.
+"""Lanes and what they draw: plain data, so that a notebook can plot it too.
 
-Times are seconds on the axis of the frame that a lane stands in, lengths are seconds.
+Times are seconds on the axis of the frame that a lane stands in; lengths are seconds.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
-#: How a span is painted: where the culprit of a cause is, waiting, busy or other, where nothing was traced, what went wrong.
+#: How a span is painted: as the culprit of a cause, waiting, other work, not traced, or an error.
 CLASSES = ("culprit", "wait", "rest", "untraced", "error")
 
 Kind = Literal["span", "event", "counter"]
@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Window:
-    """The visible stretch of one frame: `start` to `end` in seconds of its axis, `px` pixels wide."""
+    """The visible range of one frame: `start` to `end` in seconds of its axis, `px` pixels wide."""
 
     start: float
     end: float
@@ -27,7 +27,7 @@ class Window:
 
     @property
     def pixel(self) -> float:
-        """Seconds in one pixel."""
+        """Return the seconds in one pixel."""
         return max(self.end - self.start, 1e-9) / max(self.px, 1)
 
 
@@ -35,14 +35,16 @@ class Window:
 class Lane:
     """A kind of strip over one table, evidence or derived.
 
-    `rows` is a SELECT of single rows over the table as `s`, in the artifact's own clock: `clock, host, artifact_id`, the `keys`
-    that tell strips apart, `t0, t1, line_from, line_to`, the `fields` that the drawing needs; for a counter `low, high, value`,
-    and `s0, s1, ...` for what is stacked in it. In it stand `{here}` for the condition on the window, `{t}` for the stamp (the
-    place in the order where a series has no clock), `{dt}` for the length of a sample, `{end}` for where the clock ends.
-    Merging what is narrower than a pixel, shifting onto the axis and overviews of large artifacts are the same for all lanes
-    (`incidents/drawing/windows.py`). `order` is the column that counts the rows of a series without a clock; None: it has no place then.
-    `finish` adds columns to the merged rows `p` afterwards. `args`: columns whose values are chosen with the lane
-    (`counters:tcp|lo|in`). `shown` says whether it stands in a frame before somebody adds it.
+    `rows` is a SELECT of single rows over the table as `s`, in the artifact's own clock. Its columns: `clock, host,
+    artifact_id`, the `keys` that distinguish strips, `t0, t1, line_from, line_to`, and the `fields` that the drawing
+    needs; for a counter `low, high, value`, and `s0, s1, ...` for the values stacked in it. It contains placeholders:
+    `{here}` for the condition on the window, `{t}` for the stamp (the place in the order if a series has no clock),
+    `{dt}` for the length of a sample, `{end}` for the end of the clock. Merging what is narrower than a pixel, shifting
+    onto the axis, and overviews of large artifacts work the same for all lanes (`incidents/drawing/windows.py`).
+
+    `order` is the column that counts the rows of a series without a clock; None means that such a series cannot be
+    placed. `finish` adds columns to the merged rows `p` afterwards. `args` are the columns whose values are chosen with
+    the lane (`counters:tcp|lo|in`). `shown` says whether a frame has the lane before somebody adds it.
     """
 
     title: str
@@ -64,7 +66,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Span:
-    """One bar: a call, a wait, or `n` of them that share a pixel (`total_s` together, the longest being `worst_s`)."""
+    """One bar: a call, a wait, or `n` of them that share a pixel (`total_s` is their sum, `worst_s` the longest)."""
 
     start: float
     end: float
@@ -96,7 +98,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Sample:
-    """Samples of a counter that share a pixel: lowest, highest and mean value, and where the highest stands."""
+    """Samples of a counter that share a pixel: lowest, highest and mean value, and the lines of the highest."""
 
     start: float
     end: float
@@ -128,7 +130,7 @@ def _short(value: float) -> float:
 
 @dataclass(frozen=True)
 class Drawing:
-    """One strip: all its spans (or samples) share host, clock and what `label` names; `process` groups threads of one."""
+    """One strip: its spans or samples share host, clock and label; `process` groups the threads of one process."""
 
     lane: str
     clock: str
@@ -175,7 +177,7 @@ Draw = Callable[[Sequence[Row], Window], list[Drawing]]
 
 
 def strips(rows: Sequence[Row], keys: Sequence[str]) -> list[tuple[Row, list[Row]]]:
-    """Cut rows into runs that share clock, host and `keys`: the first row of each run, and the run.
+    """Cut rows into runs with the same clock, host and `keys`; return the first row of each run with the run.
 
     >>> rows = [{"clock": "1.1:1", "host": None, "pid": pid} for pid in (7, 7, 8)]
     >>> [(first["pid"], len(run)) for first, run in strips(rows, ["pid"])]
@@ -204,7 +206,7 @@ def span(row: Row, label: str, cls: str = "rest", at_most: bool = False) -> Span
 
 
 def sample(row: Row, stacked: int = 0) -> Sample:
-    """Make the step of a merged row of a counter that stacks so many values."""
+    """Make the step of a merged row of a counter that stacks `stacked` values."""
     return Sample(
         row["t0"],
         row["t1"],
@@ -219,5 +221,5 @@ def sample(row: Row, stacked: int = 0) -> Sample:
 
 
 def counted(rows: Iterable[Row]) -> int:
-    """How many rows of evidence these merged rows stand for."""
+    """Count the rows of evidence behind merged rows."""
     return sum(row["n"] for row in rows)

@@ -1,10 +1,13 @@
-"""Overview tables: what a lane over a large artifact looks like from afar, made once and kept beside the room's derived tables.
+"""Overview tables: the rows of a lane over a large artifact, merged once for drawing and kept with the derived tables.
 
-An overview has levels: at each, rows narrower than two buckets are merged per strip and bucket (first begin, last end, number,
-sum, the longest with its line), wider ones stay single. A window is drawn from the coarsest level whose bucket is no wider than
-a pixel, so no spike is lost, and from the rows themselves below the finest. Cost: one pass over the rows, a slice at a time.
-Kept at <cache>/overview/<hash of all that the rows depend on>/, with `meta.json` written last; `python -m incidents.drawing.overviews CASE CACHE`
-makes what is missing (in a child of the judging worker, so that a room is painted at once when it is judged).
+An overview has levels. At each level, rows narrower than two buckets are merged per strip and bucket (first begin, last
+end, number, sum, the longest with its line); wider rows stay single. A window is drawn from the coarsest level whose
+bucket is no wider than a pixel, so no spike is lost; below the finest level it is drawn from the rows themselves. Cost:
+one pass over the rows, a slice at a time.
+
+Overviews are kept at <cache>/overview/<hash of all that the rows depend on>/, with `meta.json` written last. `python -m
+incidents.drawing.overviews CASE CACHE` makes the missing ones (in a child of the worker that judges a room, so that the
+timeline is ready as soon as the room is judged).
 """
 
 from __future__ import annotations
@@ -29,19 +32,20 @@ from rules.engine.read import ReadOnly
 from rules.model import CaseSpec
 
 VERSION = 1
-#: Artifacts with fewer rows are drawn from their rows: that takes no longer.
+#: Minimum number of rows for an overview; fewer are drawn from the rows just as fast.
 LEAST_ROWS = 150_000
-#: Buckets over the length of the artifact's clocks, finest first. A level that saves less than this factor is not kept.
+#: Numbers of buckets over the length of the artifact's clocks, finest first. A level that saves less than the factor
+#: SAVES is not kept.
 BUCKETS = (65_536, 16_384, 4_096)
 SAVES = 4
-#: Rows merged in one go: memory holds the buckets of one slice.
+#: Maximum number of rows merged at once: memory holds the buckets of one slice.
 SLICE_ROWS = 1_000_000
 GROUP_ROWS = 16_384
 
 
 @dataclass(frozen=True)
 class Level:
-    """Files of one level; `width` is its bucket in seconds, 0 for single rows that are dear to compute."""
+    """Files of one level; `width` is its bucket in seconds, 0 for single rows that are expensive to compute."""
 
     width: float
     files: tuple[Path, ...]
@@ -49,22 +53,23 @@ class Level:
 
 @dataclass(frozen=True)
 class Overview:
-    """What is kept of one lane and artifact. No row of it is longer than `longest` seconds."""
+    """The overview of one lane and artifact. None of its rows is longer than `longest` seconds."""
 
     artifact: int
     levels: tuple[Level, ...]
     longest: float
 
     def level(self, pixel: float) -> Level | None:
-        """Return the coarsest level that a pixel of so many seconds can be drawn from; None: take the rows."""
+        """Return the coarsest level that fits a pixel of this many seconds; None if only the rows themselves fit."""
         fit = [level for level in self.levels if level.width <= pixel]
         return max(fit, key=lambda level: level.width, default=None)
 
 
 def merged(lane: Lane, relation: str, bucket: str) -> str:
-    """Return the SELECT that merges weighted rows of a relation: narrower than two buckets, per strip and bucket of their end.
+    """Return a SELECT that merges weighted rows narrower than two buckets, per strip and bucket of their end.
 
-    Weighted rows have `n`, `total_s`, `worst_s` and `top` (fields and lines of the longest); a counter's also `low` and stacked means.
+    Weighted rows have `n`, `total_s`, `worst_s` and `top` (fields and lines of the longest); those of a counter also
+    `low` and stacked means.
     """
     keys = "".join(f"{key}, " for key in lane.keys)
     low = ", min(low) as low" if lane.kind == "counter" else ""
@@ -78,7 +83,7 @@ def merged(lane: Lane, relation: str, bucket: str) -> str:
 
 
 def weighted(lane: Lane, rows: str) -> str:
-    """Return the SELECT of a lane's rows with their weights, as `merged` takes them; times in the artifact's own clock."""
+    """Return a SELECT of a lane's rows with weights, as `merged` expects them; times in the artifact's own clock."""
     keys = "".join(f"{key}, " for key in lane.keys)
     names = (*lane.fields, "line_from", "line_to")
     top = "{" + ", ".join(f"'{name}': {name}" for name in names) + "} as top"
@@ -91,7 +96,7 @@ def weighted(lane: Lane, rows: str) -> str:
 
 
 def rows_of(lane: Lane, here: str, clock: str = "true", end: str = "null", *, ordered: bool = False) -> str:
-    """Fill the places of a lane's SELECT: the window's condition, what a stamp is and where the clock ends."""
+    """Fill the placeholders of a lane's SELECT: the window's condition, the stamp, and the end of the clock."""
     known = lane.table in TABLES and any(column.name == "interval_s" for column in TABLES[lane.table].columns)
     length = "1.0" if ordered else "coalesce(s.interval_s, 0)" if known else "0"
     stamp = f"{lane.order}::double" if ordered else lane.time
@@ -100,7 +105,7 @@ def rows_of(lane: Lane, here: str, clock: str = "true", end: str = "null", *, or
 
 
 def wanted(case: Case) -> Iterator[tuple[str, Lane, int]]:
-    """Yield the lanes and artifacts that have an overview: shown lanes over large evidence tables."""
+    """Yield the lanes and artifacts that need an overview: those of large tables, without optional counters."""
     for name, (lane, _) in lanes().items():
         if lane.timed and (lane.shown or lane.kind != "counter") and lane.table not in registry.derived():
             for artifact in case.manifests:
@@ -113,7 +118,7 @@ def count(case: Case, artifact: int, table: str) -> int:
 
 
 def overviews(case: Case, cache: Path, lane: Lane) -> list[Overview]:
-    """Return what is kept of a lane, for each artifact that has an overview of it."""
+    """Return the stored overviews of a lane, one for each artifact that has one."""
     found = []
     for artifact in case.manifests:
         if count(case, artifact, lane.table) >= LEAST_ROWS:
@@ -138,7 +143,7 @@ def _folder(case: Case, cache: Path, lane: Lane, artifact: int) -> Path:
 
 
 def make_all(spec: CaseSpec, cache: Path) -> int:
-    """Make the overviews that are missing, and the derived tables that lanes draw; return how many overviews were made."""
+    """Make missing overviews and the derived tables that lanes draw; return the number of overviews made."""
     case = Case(spec, cache)
     for name in sorted({lane.table for lane, _ in lanes().values()} | {"wait_edges"}):
         if name in registry.derived():
@@ -172,7 +177,7 @@ def _make(spec: CaseSpec, case: Case, lane: Lane, artifact: int, folder: Path) -
 
 def _write(source: ReadOnly, case: Case, lane: Lane, artifact: int, folder: Path, length: float) -> dict[str, Any]:
     own = f"s.artifact_id = {artifact}"
-    if "{clock}" in lane.rows:  # rows that need their neighbours: computed once, kept singly
+    if "{clock}" in lane.rows:  # rows that depend on their neighbours are computed once and kept single
         file = folder / "rows.parquet"
         source.copy(f"{weighted(lane, rows_of(lane, 'true', own))} order by t1", file, GROUP_ROWS)
         longest = source.query(f"select max(t1 - t0) as s from read_parquet('{file}')")[0]["s"] or 0.0
@@ -218,14 +223,14 @@ def _slices(case: Case, artifact: int, table: str) -> Iterator[tuple[int, int]]:
 
 
 def main() -> int:
-    """Make the overviews of the case whose JSON stands in the first file, under the cache folder named second."""
+    """Make the overviews of the case whose JSON is in the first file, in the cache folder of the second argument."""
     spec = CaseSpec.from_json(json.loads(Path(sys.argv[1]).read_text("utf-8")))
     make_all(spec, Path(sys.argv[2]))
     case = Case(spec, Path(sys.argv[2]))
     if any(count(case, artifact, "syscalls") for artifact in case.manifests):
         case.files(
             "call_profile"
-        )  # no rule asks for it; the page that compares does, and must not make it of a large trace
+        )  # no rule needs this table, but the compare page does, and must not compute it from a large trace
     return 0
 
 

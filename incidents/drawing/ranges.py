@@ -1,4 +1,4 @@
-"""What happened in a range of time: calls, counters against the rest, findings, errors, lines. Asked when somebody selects it."""
+"""Describe a selected range of time: calls, counters compared with the rest, findings, errors, lines."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ Json = Mapping[str, Any]
 
 MOST_CALLS = 12
 MOST_EVENTS = 20
-#: Columns shown as different, and the least samples on each side for more than a remark (correlation of the contrast view).
+#: Maximum number of columns shown as different, and the minimum number of samples on each side for a judgement.
 MOST_DIFFERENCES = 10
 FEW = 8
-#: Of a longer series every k-th sample is compared.
+#: Maximum number of samples compared; of a longer series every k-th sample is taken.
 MOST_SAMPLES = 20_000
-#: Shares of calls shown as different, below which p, and up to how many calls the exact test is made.
+#: Maximum number of shares of calls shown, the p below which they count, and the number of calls up to which the test
+#: is exact.
 MOST_MIXES = 8
 SURE = 0.05
 MOST_EXACT = 20_000
-#: Pieces of the bar before the rest is one.
+#: Maximum number of pieces in the bar before the others are joined into one.
 MOST_PIECES = 6
-#: Event lanes whose rows are worth reading one by one.
+#: Event lanes whose rows are listed one by one.
 TOLD = ("logs", "net_errors", "signals", "failed")
-#: Lanes that show some rows of a table only.
+#: Lanes that show only some rows of a table.
 PICKED = ("net_errors", "failed", "exchanges")
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls of one name by one process in the range: seconds inside it are upper bounds where the tool gives a gap."""
+    """Calls of one name by one process in the range; where the tool records gaps, the seconds are upper bounds."""
 
     name: str
     process: str
@@ -73,13 +74,13 @@ class Difference:
 
     @property
     def grey(self) -> bool:
-        """Tell whether nothing can be made of it: too few samples, or as likely by chance."""
+        """Return whether the difference proves nothing: too few samples, or likely by chance."""
         return self.few or self.p is None or self.p >= SURE
 
 
 @dataclass(frozen=True)
 class Mix:
-    """What the calls are: the share (%) of one name, error or process among those inside, and among the rest."""
+    """The share (%) of calls with one name, error or process, inside the range and in the rest."""
 
     label: str
     inside: float
@@ -102,7 +103,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Lines:
-    """Where the rows of one artifact that lie in the range stand."""
+    """The lines on which rows of one artifact in the range stand."""
 
     artifact: int
     first: int
@@ -112,7 +113,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Seconds:
-    """Whose seconds the range was, for the thread that the most is known of: pieces that add up to its length."""
+    """Where the seconds of the range went, for the thread with most known time: pieces that add up to its length."""
 
     thread: str
     host: str | None
@@ -122,7 +123,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Range:
-    """What is known of a stretch of one frame."""
+    """What is known of a range of one frame."""
 
     frame: Frame
     start: float
@@ -144,7 +145,7 @@ class Range:
 
 
 def look(frame: Frame, start: float, end: float, source: ReadOnly, report: Json, cache: Path | None) -> Range:
-    """Answer what a selection asks at once; `start` and `end` stand on the frame's axis."""
+    """Gather what the selection panel shows; `start` and `end` lie on the frame's axis."""
     window = Window(start, end, 1)
     calls, others, seconds = profile(frame, window, source, cache)
     differences, compared = different(frame, window, source)
@@ -178,7 +179,7 @@ _CALLS = {
     "syscalls": """
       select host, pid::varchar as process, lwp, artifact_id, top.name as name, top.line_to as line, top.dur_kind = 'gap' as at_most,
              coalesce(top.contiguous, 'broken') = 'broken' as missing, total_s, {inside} as s from e""",
-    # The gap before a record was spent in the function of the record before it.
+    # The gap before a record was spent in the function of the previous record.
     "sqlnet": """
       select e.host, coalesce(e.side, 'trace') as process, e.thread as lwp, e.artifact_id, coalesce(w.func, e.top.ended_by) as name,
              e.top.line_to as line, false as at_most, e.top.contiguous = 'broken' as missing, e.total_s, {inside} as s
@@ -226,7 +227,7 @@ def profile(
 
 
 def _bar(rows: Sequence[Json], window: Window) -> Seconds | None:
-    """Cut the range for the thread of which the most is known. What no call covers is said to be so."""
+    """Divide the range for the thread with the most known time; time without a call is marked as such."""
     threads: dict[tuple[Any, ...], list[Json]] = {}
     for row in rows:
         threads.setdefault((row["host"], row["process"], row["lwp"]), []).append(row)
@@ -269,7 +270,7 @@ def _waits() -> frozenset[str]:
 
 
 def different(frame: Frame, window: Window, source: ReadOnly) -> tuple[list[Difference], int]:
-    """Compare every counter inside the window with the same counter outside; return the ten that differ most, and how many were compared."""
+    """Compare every counter inside the window with itself outside; return the ten largest differences and a count."""
     found: list[Difference] = []
     by_table: dict[str, list[tuple[str, Lane]]] = {}
     for name, (lane, _) in lanes().items():
@@ -284,7 +285,7 @@ def different(frame: Frame, window: Window, source: ReadOnly) -> tuple[list[Diff
 
 
 def _with_values(frame: Frame, offers: list[tuple[str, Lane]], source: ReadOnly) -> Iterable[tuple[str, Lane]]:
-    """Leave out the columns that no row has a value of."""
+    """Leave out columns without any value."""
     columns = [name.partition(".")[2] for name, _ in offers if "." in name]
     if not columns:
         return offers
@@ -332,7 +333,7 @@ def _compared(name: str, lane: Lane, frame: Frame, window: Window, source: ReadO
 
 
 def holm(differences: Sequence[Difference], compared: int) -> list[Difference]:
-    """Correct the p values for so many comparisons, step by step (Holm 1979): none falls below one before it.
+    """Correct the p values for the number of comparisons (Holm 1979): no corrected value falls below an earlier one.
 
     >>> rows = [Difference("a", "", 2, 1, 9, 9, 1.0, 0.01), Difference("b", "", 2, 1, 9, 9, 0.5, 0.04)]
     >>> [one.p for one in holm(rows, 2)]
@@ -350,7 +351,7 @@ def holm(differences: Sequence[Difference], compared: int) -> list[Difference]:
 
 
 def mixed(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) -> list[Mix]:
-    """Return the names, errors and processes of calls that are more or less frequent inside than in the rest, Holm-corrected."""
+    """Return the names, errors and processes of calls whose share differs from the rest, Holm-corrected."""
     if frame.ordered or not source.has("syscalls"):
         return []
     relation = windows.relation(_chosen("syscalls"), frame.laid, window, source, cache, single=True)
@@ -390,7 +391,7 @@ def mixed(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) ->
 
 
 def _counts(source: ReadOnly, rows: str, sets: str) -> dict[str, dict[str | None, int]]:
-    """Count the calls of each name, of each error and of each process, in one pass."""
+    """Count the calls of each name, error and process in one pass."""
     found: dict[str, dict[str | None, int]] = {"call": {}, "error": {}, "process": {}}
     counted = f"select name, err, pid, grouping(name) as no_name, grouping(err) as no_err, count(*) as n from ({rows})"
     for row in source.query(f"{counted} group by {sets}"):
@@ -403,8 +404,8 @@ def _counts(source: ReadOnly, rows: str, sets: str) -> dict[str, dict[str | None
 
 
 def _p(a: int, b: int, c: int, d: int) -> float:
-    """Return the two-sided p of two shares being the same: Fisher's exact test, of many calls its normal limit."""
-    from scipy import stats  # half a second to import: only where it is needed
+    """Return the two-sided p for equal shares: Fisher's exact test, or its normal limit for many calls."""
+    from scipy import stats  # takes half a second to import, so only where it is needed
 
     if a + b + c + d <= MOST_EXACT:
         return float(stats.fisher_exact([[a, b], [c, d]]).pvalue)
@@ -426,7 +427,7 @@ def findings_in(frame: Frame, start: float, end: float, findings: Iterable[Json]
 
 
 def told_in(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) -> list[Told]:
-    """Return the first errors, signals and lines of logs in the range."""
+    """Return the first errors, signals and log lines in the range."""
     found: list[Told] = []
     for name in TOLD if not frame.ordered else ():
         lane = lanes()[name][0]
@@ -444,7 +445,7 @@ def told_in(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) 
 
 
 def lines_in(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) -> list[Lines]:
-    """Return, for each artifact with rows in the range, the lines they stand on."""
+    """Return the lines on which rows in the range stand, for each artifact."""
     found: dict[int, list[Json]] = {}
     seen: set[str] = set()
     for name, (lane, _) in lanes().items():

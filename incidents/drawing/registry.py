@@ -1,4 +1,4 @@
-"""Find the lanes: every module of this folder that has a `LANE`, or `LANES` by the rest of their name, holds some."""
+"""Find the lanes: every module of the folder `lanes` with a `LANE`, or with `LANES` by name."""
 
 from __future__ import annotations
 

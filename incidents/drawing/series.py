@@ -1,9 +1,9 @@
-"""Series of a room that can be compared: what there is, and the values of one of them on one side.
+"""Series of a room that can be compared: which ones exist, and the values of one of them on one side.
 
-A series has a name for addresses: `connects`, `vmstat.r`, `iostat.busy_pct:sd0`, `counters:tcp||retransmits` (these as the
-timeline's lanes), `call:read`, `call:read|8197`, `wait:peer|nsprecv`, `cycle`, `request:service`, `dbcall:EXEC`. A side is a
-phase, an artifact, or a stretch of one frame of the timeline. Memory is bounded: of more values than `MOST_VALUES` every
-k-th is taken, by a fixed rule, while counts, quantiles and mean are those of all.
+A series has a name for addresses: `connects`, `vmstat.r`, `iostat.busy_pct:sd0`, `counters:tcp||retransmits` (these are
+named like the timeline's lanes), `call:read`, `call:read|8197`, `wait:peer|nsprecv`, `cycle`, `request:service`,
+`dbcall:EXEC`. A side is a phase, an artifact, or a range of one frame of the timeline. Memory is bounded: of more than
+`MOST_VALUES` values every k-th is taken, by a fixed rule; counts, quantiles and mean are still those of all values.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from rules.engine.read import ReadOnly
 Row = Mapping[str, Any]
 
 MOST_VALUES = 20_000
-#: Names of one kind that the chooser lists; others are reached by typing their name.
+#: Maximum number of names of one kind in the chooser; others are reached by typing their name.
 MOST_NAMES = 60
 MOST_PROCESSES = 40
 
 CONNECTS = "connects"
-#: Lanes that are no counters of their own: connects have a series here, shares of CPUs are stacked.
+#: Lanes that are not counters of their own: connects are a series here, shares of CPUs are stacked.
 LEFT_OUT = frozenset({"connects"})
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of series that no lane of counters is: where its values stand, and which column its names come from."""
+    """A kind of series that is not a counter lane: where its values are, and which columns its names come from."""
 
     title: str
     group: str
@@ -82,7 +82,7 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class Series:
-    """One series as the chooser shows it; `phases` in which it has values."""
+    """One series as the chooser shows it; `phases` are those in which it has values."""
 
     name: str
     title: str
@@ -95,7 +95,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: the rows with this condition. `key` is how addresses write it, `title` what people read."""
+    """One side of a comparison: the rows with this condition. `key` is its form in addresses, `title` its title."""
 
     key: str
     title: str
@@ -107,7 +107,7 @@ class Side:
     whole: bool = False
 
     def here(self, time: str, order: str | None) -> str | None:
-        """Return the SQL condition on rows `s`; None where the series has no place on this side's axis."""
+        """Return the SQL condition on rows `s`; None if the series has no place on this side's axis."""
         if self.whole:
             return "true"
         if self.phase is not None:
@@ -129,7 +129,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a series on one side in the order of their lines; `n` counts all, the lists may hold fewer."""
+    """The values of a series on one side, in line order; `n` counts all values, the lists may hold fewer."""
 
     n: int
     values: list[float]
@@ -157,11 +157,11 @@ def _counter_lanes() -> list[tuple[str, Lane]]:
     ]
 
 
-# --- what there is ------------------------------------------------------------------------------------------------
+# --- which series there are ---------------------------------------------------------------------------------------
 
 
 def offers(source: ReadOnly) -> list[Series]:
-    """Return the series of a room, those that two phases have first in each group."""
+    """Return the series of a room; within each group those with values in two phases come first."""
     found: list[Series] = []
     for name, kind in KINDS.items():
         if source.has(kind.table):
@@ -176,7 +176,7 @@ def offers(source: ReadOnly) -> list[Series]:
 
 
 def _of_kind(name: str, kind: Kind, source: ReadOnly) -> list[Series]:
-    """Offer a kind as a whole where its rows are alike, by name where they are not, and for the names of processes."""
+    """Offer a kind as a whole if its rows are alike, else by name, and for the names of processes."""
     base = f"from {kind.table} s where {kind.value} is not null and {kind.where}"
     phases = "list(distinct s.phase) filter (where s.phase is not null) as phases"
     found: list[Series] = []
@@ -185,7 +185,7 @@ def _of_kind(name: str, kind: Kind, source: ReadOnly) -> list[Series]:
         if row["n"]:
             found.append(Series(name, kind.title, "s", kind.group, _sorted(row["phases"]), row["n"], kind.at_most))
     if name == CONNECTS:
-        # Names that stand in one phase only are labels of lists, not series.
+        # Names that occur in only one phase are labels of lists, not series.
         rows = source.query(
             f"select s.series, count(*) as n, {phases} {base} and s.series is not null group by 1"
             f" having count(distinct s.phase) > 1 order by n desc, 1 limit {MOST_NAMES}"
@@ -197,7 +197,7 @@ def _of_kind(name: str, kind: Kind, source: ReadOnly) -> list[Series]:
         return found
     for depth in range(1, len(kind.names) + 1):
         if name == "wait" and depth == 1:
-            continue  # a wait is told by its kind and its function
+            continue  # a wait needs both its kind and its function
         columns = kind.names[:depth]
         listed = ", ".join(f"coalesce(s.{column}::varchar, '') as {column}" for column in columns)
         rows = source.query(
@@ -206,26 +206,26 @@ def _of_kind(name: str, kind: Kind, source: ReadOnly) -> list[Series]:
             f" order by total desc limit {MOST_PROCESSES if name == 'call' and depth == 2 else MOST_NAMES}"
         )
         for row in rows:
-            said = [row[column] for column in columns]
+            names = [row[column] for column in columns]
             found.append(
-                Series(f"{name}:{'|'.join(said)}", _title(name, kind, said), "s", kind.group, _sorted(row["phases"]), row["n"], kind.at_most)
+                Series(f"{name}:{'|'.join(names)}", _title(name, kind, names), "s", kind.group, _sorted(row["phases"]), row["n"], kind.at_most)
             )  # fmt: skip
     return found
 
 
-def _title(name: str, kind: Kind, said: Sequence[str]) -> str:
+def _title(name: str, kind: Kind, names: Sequence[str]) -> str:
     if name == "call":
-        return said[0] + (f" of process {said[1]}" if len(said) > 1 else ", any process")
+        return names[0] + (f" of process {names[1]}" if len(names) > 1 else ", any process")
     if name == "wait":
-        return " in ".join(filter(None, said))
-    return f"{kind.title}: {' '.join(said)}" if said else kind.title
+        return " in ".join(filter(None, names))
+    return f"{kind.title}: {' '.join(names)}" if names else kind.title
 
 
 def _of_columns(table: str, offered: Sequence[tuple[str, Lane]], source: ReadOnly) -> list[Series]:
-    """Offer each column with values, for each device, process or thread that its table tells apart."""
+    """Offer each column that has values, for each device, process or thread that its table distinguishes."""
     keys = offered[0][1].keys
     listed = "".join(f"coalesce(s.{key}::varchar, '') as k{n}, " for n, key in enumerate(keys))
-    # The columns are those of the schema: nothing in this text was typed by anybody.
+    # The columns come from the schema: no part of this SQL was typed by a person.
     columns = [name.partition(".")[2] for name, _ in offered]
     counts = ", ".join(
         f"count(s.{column}) as c{n}, list(distinct s.phase) filter (where s.{column} is not null and s.phase is not null) as p{n}"
@@ -238,17 +238,17 @@ def _of_columns(table: str, offered: Sequence[tuple[str, Lane]], source: ReadOnl
     )
     found = []
     for row in source.query(f"select {listed}{counts} from {table} s {group}"):
-        said = [row[f"k{n}"] for n in range(len(keys))]
+        key_values = [row[f"k{n}"] for n in range(len(keys))]
         for n, (name, lane) in enumerate(offered):
             if row[f"c{n}"]:
-                full = name + (f":{'|'.join(said)}" if keys else "")
-                title = " ".join(filter(None, said)) + (": " if any(said) else "") + lane.title
+                full = name + (f":{'|'.join(key_values)}" if keys else "")
+                title = " ".join(filter(None, key_values)) + (": " if any(key_values) else "") + lane.title
                 found.append(Series(full, title, lane.unit, lane.group, _sorted(row[f"p{n}"]), row[f"c{n}"]))
     return found
 
 
 def _of_names(name: str, lane: Lane, source: ReadOnly) -> list[Series]:
-    """Offer the counters of a table of names and values, those first that two phases have."""
+    """Offer the counters of a table of names and values, those with values in two phases first."""
     listed = ", ".join(f"coalesce(s.{key}::varchar, '') as k{n}" for n, key in enumerate(lane.args))
     groups = ", ".join(map(str, range(1, len(lane.args) + 1)))
     held = {column.name for column in TABLES[lane.table].columns}
@@ -259,9 +259,9 @@ def _of_names(name: str, lane: Lane, source: ReadOnly) -> list[Series]:
     )
     found = []
     for row in rows:
-        said = [row[f"k{n}"] for n in range(len(lane.args))]
+        names = [row[f"k{n}"] for n in range(len(lane.args))]
         unit = f"{row['unit'] or ''}{'/s' if row['mode'] == 'total' else ''}"
-        found.append(Series(f"{name}:{'|'.join(said)}", " ".join(filter(None, said)), unit, lane.group, _sorted(row["phases"]), row["n"]))  # fmt: skip
+        found.append(Series(f"{name}:{'|'.join(names)}", " ".join(filter(None, names)), unit, lane.group, _sorted(row["phases"]), row["n"]))  # fmt: skip
     return found
 
 
@@ -269,34 +269,34 @@ def _sorted(phases: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(sorted(phases or ()))
 
 
-# --- one of them --------------------------------------------------------------------------------------------------
+# --- one series ---------------------------------------------------------------------------------------------------
 
 
 def named(name: str) -> Series | None:
-    """Return the series that a name stands for, whether or not it has values; None for a name of no series."""
+    """Return the series with this name, whether or not it has values; None for an unknown name."""
     base, _, rest = name.partition(":")
-    said = rest.split("|") if rest else []
+    key_values = rest.split("|") if rest else []
     if kind := KINDS.get(base):
-        if len(said) > len(kind.names) or (kind.names and not said and base != CONNECTS):
+        if len(key_values) > len(kind.names) or (kind.names and not key_values and base != CONNECTS):
             return None
-        return Series(name, _title(base, kind, said), "s", kind.group, at_most=kind.at_most)
+        return Series(name, _title(base, kind, key_values), "s", kind.group, at_most=kind.at_most)
     lane = dict(_counter_lanes()).get(base)
-    if lane is None or len(said) > len(lane.args or lane.keys) or (lane.args and not said):
+    if lane is None or len(key_values) > len(lane.args or lane.keys) or (lane.args and not key_values):
         return None
-    title = " ".join(filter(None, said))
+    title = " ".join(filter(None, key_values))
     return Series(name, title if lane.args else ": ".join(filter(None, (title, lane.title))), lane.unit, lane.group)
 
 
 def table_of(name: str) -> str:
-    """Return the table that a series comes from; KeyError for no series."""
+    """Return the table that a series comes from; raise KeyError for an unknown series."""
     base = name.partition(":")[0]
     return KINDS[base].table if base in KINDS else dict(_counter_lanes())[base].table
 
 
 def _relation(name: str, side: Side, host: str | None) -> str | None:
-    """Return the SELECT of `value, artifact_id, line` of a series on one side; None where it has no place there."""
+    """Return a SELECT of `value, artifact_id, line` of a series on one side; None if it has no place there."""
     base, _, rest = name.partition(":")
-    said = rest.split("|") if rest else []
+    key_values = rest.split("|") if rest else []
     kind = KINDS.get(base)
     if kind is not None:
         here = side.here(kind.time, kind.order)
@@ -304,7 +304,7 @@ def _relation(name: str, side: Side, host: str | None) -> str | None:
             return None
         chosen = "".join(
             f" and coalesce(s.{column}::varchar, '') = {quoted(value)}"
-            for column, value in zip(kind.names, said, strict=False)
+            for column, value in zip(kind.names, key_values, strict=False)
         )
         return (
             f"select {kind.value}::double as value, s.artifact_id, {kind.line} as line from {kind.table} s {kind.join}"
@@ -317,7 +317,7 @@ def _relation(name: str, side: Side, host: str | None) -> str | None:
         return None
     chosen = "".join(
         f" and coalesce(s.{column}::varchar, '') = {quoted(value)}"
-        for column, value in zip(lane.args or lane.keys, said, strict=False)
+        for column, value in zip(lane.args or lane.keys, key_values, strict=False)
     )
     rows = rows_of(lane, f"{here}{chosen}{_host(host)}", ordered=ordered)
     return f"select value::double as value, artifact_id, line_to as line from ({rows}) where value is not null"
@@ -340,7 +340,7 @@ def values(name: str, side: Side, source: ReadOnly, host: str | None = None, mos
     if not n:
         return Values(0, [], [], [])
     every = math.ceil(n / most)
-    # No sort over all: which rows are taken follows from where they stand, so the same ones are taken each time.
+    # Sampled by a hash of the line instead of a sort, which is cheap and takes the same rows every time.
     kept = f"and hash(artifact_id, line) % {every} = 0" if every > 1 else ""
     found = source.query(
         f"select value, artifact_id, line from ({rows}) where isfinite(value) {kept} order by artifact_id, line, value"
@@ -356,7 +356,7 @@ def values(name: str, side: Side, source: ReadOnly, host: str | None = None, mos
 
 
 def hosts(name: str, source: ReadOnly) -> list[str]:
-    """Return the hosts that have rows of a series's table, for the chooser."""
+    """Return the hosts with rows in a series' table, for the chooser."""
     if not source.has(table := table_of(name)):
         return []
     found = source.query(
@@ -366,7 +366,7 @@ def hosts(name: str, source: ReadOnly) -> list[str]:
 
 
 def quantiles(names: Sequence[str], sides: Sequence[Side], source: ReadOnly) -> list[list[dict[str, Any]]]:
-    """Return number, p50, p90, p99 and largest of many series on each side, in one pass a table and side."""
+    """Return number, p50, p90, p99 and maximum of many series on each side, in one pass per table and side."""
     found = [[{"n": 0} for _ in sides] for _ in names]
     for place, side in enumerate(sides):
         pieces = [
@@ -382,7 +382,7 @@ def quantiles(names: Sequence[str], sides: Sequence[Side], source: ReadOnly) -> 
 
 
 def everything(name: str, source: ReadOnly, host: str | None = None, most: int = MOST_VALUES) -> list[dict[str, Any]]:
-    """Return value, artifact, line and phase of a series over the whole room; of too many every k-th."""
+    """Return value, artifact, line and phase of a series over the whole room; every k-th row if there are too many."""
     rows = _relation(name, Side("whole", "the room", whole=True), host) if source.has(table_of(name)) else None
     if rows is None:
         return []

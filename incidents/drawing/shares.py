@@ -13,7 +13,7 @@ ACCOUNT = ("read", "unknown", "elided", "damaged", "blank", "prose")
 
 @dataclass(frozen=True)
 class Share:
-    """One piece of a bar. `x` and `width` are percents with the sign, as SVG wants them; `share` is 0 to 100."""
+    """One piece of a bar. `x` and `width` are percents with the sign, as SVG needs them; `share` is 0 to 100."""
 
     label: str
     amount: float
@@ -23,12 +23,12 @@ class Share:
 
     @property
     def narrow(self) -> bool:
-        """Say whether the piece has no room for a text of its own (the legend below names it)."""
+        """Return whether the piece is too narrow for a text of its own (the legend below names it)."""
         return self.share < 7.5
 
 
 def shares(pieces: Sequence[tuple[str, float]]) -> list[Share]:
-    """Lay pieces side by side over the whole width; they add up to 100 %. Nothing to show gives an empty list.
+    """Lay pieces side by side over the whole width; they add up to 100 %. Return [] if nothing is above zero.
 
     >>> [(s.label, s.x, s.width) for s in shares([("a", 1), ("b", 3)])]
     [('a', '0%', '25%'), ('b', '25%', '75%')]

@@ -1,4 +1,4 @@
-"""Which strips of a frame findings cite, and which waits lead from one strip to another."""
+"""Find the strips of a frame that findings cite, and the waits that lead from one strip to another."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from rules.engine.read import ReadOnly
 
 Json = Mapping[str, Any]
 Strip = tuple[str, str]
-"""A strip by its lane and label, as `Drawing` names them."""
+"""Lane and label of a strip, as `Drawing` names them."""
 
 CALLS = ("syscalls", "sqlnet")
-#: Waits that are drawn at once, the longest.
+#: Maximum number of waits drawn at once; the longest are drawn.
 MOST_WAITS = 200
 
 
 def at_lines(
     frame: Frame, source: ReadOnly, lines: Iterable[tuple[int, int]]
 ) -> dict[tuple[int, int], tuple[Strip, float]]:
-    """Return (artifact, line) -> the strip that the row of this line lies on, and where on the axis it ends."""
+    """Return (artifact, line) -> the strip with the row of this line, and the row's end on the axis."""
     wanted: dict[int, set[int]] = {}
     for artifact, line in lines:
         wanted.setdefault(artifact, set()).add(line)
@@ -52,7 +52,7 @@ def at_lines(
 
 
 def cited(bands: Sequence[Json], findings: Iterable[Json], frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
-    """Say of each band which strips it lies over: those its finding cites; without `strips` all of its own clock."""
+    """Add to each band the strips that its finding cites; a band without `strips` covers all strips of its clock."""
     ends = {
         finding["key"]: [(c["artifact"], line) for c in finding["citations"] for line in (c["line_from"], c["line_to"])]
         for finding in findings
@@ -66,10 +66,11 @@ def cited(bands: Sequence[Json], findings: Iterable[Json], frame: Frame, source:
 
 
 def waits(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
-    """Return the waits of traced requests that were followed, each from the waiting strip to the one that was waited for.
+    """Return the waits of traced requests that were followed, each from the waiting strip to the strip it waited for.
 
-    `to` is None where whoever was waited for has no strip in this frame, because his clock is tied to none of it: nothing is drawn then,
-    `from_who` and `to_who` say it. The table `wait_edges` is what the last judgement left; without that there are none.
+    `to` is None if the other side has no strip in this frame, because its clock is tied to none of the frame: no arrow
+    is drawn then, and `from_who` and `to_who` name both sides. The table `wait_edges` comes from the last evaluation;
+    without it there are no waits.
     """
     if frame.ordered or source.case.kept("wait_edges") is None:
         return []
@@ -131,11 +132,11 @@ def _who(pid: int | None, host: str | None) -> str:
 
 
 def elsewhere(found: Iterable[Json]) -> list[str]:
-    """Say in words which waits lead out of their frame: an arrow would claim a place on a clock that is not this one."""
+    """Describe in words the waits that lead out of the frame: an arrow there would claim a place on this clock."""
     lines: dict[tuple[str, str], dict[tuple[int, int], float]] = {}
     for edge in found:
         if edge["to"] is None:
-            # A wait stands once for each request that it is a part of.
+            # A wait has one row for each request that it is part of.
             lines.setdefault((edge["from_who"], edge["to_who"]), {})[edge["artifact"], edge["line_to"]] = edge["wait_s"]
     return [
         f"{waiter} waits {len(each)} time{'' if len(each) == 1 else 's'}, {sum(each.values()):.3f} s in all, for {author}, whose clock is "

@@ -1,7 +1,7 @@
-"""One lane in one window: which rows or which level of an overview it is drawn from, and the SQL that thins them.
+"""Draw one lane for one window: choose its rows or the level of its overview, and write the SQL that thins them.
 
-Whatever is narrower than two pixels is merged per strip and pixel (number, sum, the longest with its line); what is wider is
-never merged. So there are at most about one and a half marks a pixel and strip, whatever the rows.
+Rows narrower than two pixels are merged per strip and pixel (number, sum, the longest with its line); wider rows are
+never merged. So there are at most about one and a half marks per pixel and strip, however many rows there are.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from incidents.drawing.overviews import Overview, merged, overviews, rows_of, we
 from incidents.drawing.registry import lanes
 from rules.engine.read import ReadOnly
 
-#: A lane shows so many strips of a window: of a storm's three thousand threads those with the longest calls.
+#: Maximum number of strips of a lane in a window; of the 3,000 threads of a connection storm those with the longest
+#: calls.
 MOST_STRIPS = 40
-#: Many dense strips share pixels two and two, or more: beyond this a page takes longer to paint than to look at.
+#: Maximum number of marks; with more, dense strips merge two or more pixels, since painting would take too long.
 MOST_MARKS = 12_000
 
 
@@ -32,13 +33,13 @@ class Choice:
 
     @property
     def condition(self) -> str:
-        """SQL that holds for the rows of the chosen values; an empty value stands for none."""
+        """Return SQL that selects the rows of the chosen values; an empty value stands for NULL."""
         pairs = zip(self.lane.args, self.args, strict=False)
         return "".join(f" and coalesce(s.{column}, '') = {quoted(value)}" for column, value in pairs)
 
 
 def choice(name: str) -> Choice | None:
-    """Return the lane that a name from an address stands for; None for a name of no lane."""
+    """Return the lane that a name in an address stands for; None for an unknown name."""
     base, _, args = name.partition(":")
     found = lanes().get(base)
     if found is None or (found[0].args and not args):
@@ -47,13 +48,13 @@ def choice(name: str) -> Choice | None:
 
 
 def quoted(value: str) -> str:
-    """Return a text as SQL literal."""
+    """Return a text as an SQL literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The clocks of a frame with what is added to each (s), and where each ends; `ordered`: places in an order, no seconds."""
+    """The clocks of a frame with the seconds added to each, and where each ends; `ordered`: places, no seconds."""
 
     shifts: Mapping[str, float]
     ends: Mapping[str, float]
@@ -74,9 +75,10 @@ class Axis:
 def relation(
     chosen: Choice, axis: Axis, window: Window, source: ReadOnly, cache: Path | None, *, single: bool = False
 ) -> str:
-    """Return a SELECT of weighted rows of a window on the frame's axis; `single`: never merged ones.
+    """Return a SELECT of the weighted rows of a window on the frame's axis; `single`: without merged rows.
 
-    Large artifacts come from their overviews: the coarsest level that the window's pixels allow, else the rows, pruned by time.
+    Large artifacts are read from their overviews: the coarsest level that the window's pixels allow, else the rows,
+    pruned by time.
     """
     lane = chosen.lane
     kept: list[Overview] = []
@@ -110,7 +112,7 @@ def relation(
 def query(
     chosen: Choice, axis: Axis, window: Window, source: ReadOnly, cache: Path | None, most: int = MOST_STRIPS
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return the merged rows of a lane for a window, ordered by strip and time, and how many strips there are in all."""
+    """Return the merged rows of a lane for a window, by strip and time, and the number of strips before the limit."""
     lane = chosen.lane
     names = (*lane.fields, "line_from", "line_to")
     flat = ", ".join(f"m.top.{name} as {name}" for name in names)
@@ -138,7 +140,7 @@ def query(
 def draw(
     chosen: Iterable[Choice], axis: Axis, window: Window, source: ReadOnly, cache: Path | None
 ) -> tuple[list[Drawing], int]:
-    """Draw lanes of a frame; return the strips, and how many there are in all."""
+    """Draw lanes of a frame; return the strips, and the number of strips before the limit."""
     strips: list[Drawing] = []
     in_all = 0
     for one in chosen:

@@ -1,4 +1,4 @@
-"""What addresses of pages share: the prefix of a room, and the form of a finding's key."""
+"""Address converters shared by pages: the prefix of a room, and the form of a finding's key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people type in, checked before it goes down. What may be left empty comes out as None: unknown."""
+"""Check what people type into forms. Fields left empty return None: unknown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_NOTE = 10_000
 
 
 class UnknownIsNone(forms.Form):
-    """A form whose empty answers are None: what is not known is not the empty text."""
+    """A form whose empty answers are None: unknown is not the same as an empty text."""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -49,14 +49,14 @@ class SymptomForm(UnknownIsNone):
         label="Still going on",
         widget=forms.Select(choices=[("", "not known"), ("true", "yes"), ("false", "no")]),
     )
-    affected = forms.CharField(max_length=200, required=False, label="How many are hit")
+    affected = forms.CharField(max_length=200, required=False, label="How many are affected")
     last_change = forms.CharField(
         required=False, max_length=2000, label="What changed last", widget=forms.Textarea(attrs={"rows": 2})
     )
 
 
 class RowForm(UnknownIsNone):
-    """A row of a list; an existing one carries its id."""
+    """A row of a list; an existing row carries its id."""
 
     id = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
@@ -149,7 +149,7 @@ else:
 
 
 class Rows(_FormSet):
-    """Rows of a list with empty ones at the end; `kept` gives those filled in and not marked to be taken away."""
+    """Rows of a list with empty ones at the end; `kept` returns those filled in and not marked for removal."""
 
     deletion_widget = forms.CheckboxInput
 
@@ -169,13 +169,13 @@ class Rows(_FormSet):
 
 
 def rows_of(form: type[RowForm], extra: int) -> type[Rows]:
-    """Return the list class of a row form, with `extra` empty rows offered."""
+    """Return the list class of a row form, with `extra` empty rows."""
     made = forms.formset_factory(form, formset=Rows, extra=extra, can_delete=True, max_num=200)
     return cast("type[Rows]", made)
 
 
 class SaidForm(UnknownIsNone):
-    """What an uploader knows about a file; every guess of the program yields to it."""
+    """What an uploader states about a file; it overrides every guess of the program."""
 
     kind = forms.CharField(
         max_length=80,
@@ -216,19 +216,19 @@ class SaidForm(UnknownIsNone):
     )
 
     def said(self) -> dict[str, str]:
-        """Return what was said, as texts; what was left empty is not there."""
+        """Return the statements as texts, without fields left empty."""
         return {name: _plain(value) for name, value in self.cleaned_data.items() if value is not None}
 
 
 class UploadForm(SaidForm):
-    """One file through an ordinary form, for browsers without scripts; large files go through tus."""
+    """One file through an ordinary form, for browsers without scripts; large files use tus."""
 
     field_order = ("file",)
     file = forms.FileField(label="File", allow_empty_file=True, max_length=255)
 
 
 class PasteForm(UnknownIsNone):
-    """Text typed or pasted into a field; it is kept exactly as the browser sends it."""
+    """Text typed or pasted into a field; it is stored exactly as the browser sends it."""
 
     name = forms.CharField(max_length=200, label="Name", required=False)
     text = forms.CharField(
@@ -240,10 +240,10 @@ class PasteForm(UnknownIsNone):
 
 
 class CorrectForm(SaidForm):
-    """A person's word on an artifact or a part. An empty field takes an earlier word back."""
+    """A person's correction of an artifact or a part. An empty field takes an earlier correction back."""
 
     def changed_values(self) -> dict[str, str | None]:
-        """Return the fields that differ from what was said before; None takes the word back."""
+        """Return the fields that differ from the earlier correction; None takes a correction back."""
         return {
             name: None if self.cleaned_data[name] is None else _plain(self.cleaned_data[name])
             for name in CorrectedField.values
@@ -252,7 +252,7 @@ class CorrectForm(SaidForm):
 
 
 class WrittenField(forms.CharField):
-    """A text that people write. Too long is said, never cut: a browser's own `maxlength` drops the end of what is pasted."""
+    """A text that people write. A text that is too long is refused, not cut as by a browser's `maxlength`."""
 
     def __init__(self, label: str, rows: int) -> None:
         attrs = {"rows": rows, "data-most": LONGEST_NOTE, "data-complete": ""}
@@ -279,7 +279,7 @@ class AnswerForm(UnknownIsNone):
 
 
 class ReplyForm(UnknownIsNone):
-    """A text alone. `client`: what the page calls it, so that a post sent twice writes once; `again`: it is sent again."""
+    """A text alone. `client`: the page's id for it, so that one sent twice is stored once; `again`: sent again."""
 
     text = WrittenField("Note", 2)
     client = forms.CharField(max_length=36, required=False, widget=forms.HiddenInput)
@@ -287,7 +287,7 @@ class ReplyForm(UnknownIsNone):
 
 
 class NoteForm(ReplyForm):
-    """A note with its place: a finding, lines of an artifact, a stretch of a clock, a lane, or the room itself."""
+    """A note with what it is about: a finding, lines of an artifact, a range of a clock, a lane, or the room itself."""
 
     lane = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
     lane_label = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
@@ -304,7 +304,7 @@ class NoteForm(ReplyForm):
         lines = [cleaned.get(name) for name in ("artifact", "line_from", "line_to")]
         times = [cleaned.get(name) for name in ("clock", "t_from", "t_to")]
         for group, what in ((lines, "lines"), (times, "times")):
-            # An artifact or, on a lane, a clock may stand alone; half a range may not.
+            # An artifact (or, on a lane, a clock) may be given alone; half a range may not.
             alone = group[0] is not None and (what == "lines" or cleaned.get("lane") is not None)
             whole = group[1:] == [None, None] if alone else all(value is None for value in group)
             if not whole and any(value is None for value in group):
@@ -316,7 +316,7 @@ class NoteForm(ReplyForm):
 
 class NoteEditForm(UnknownIsNone):
     text = WrittenField("Note", 4)
-    merged = forms.BooleanField(required=False, widget=forms.HiddenInput)  # it is the proposal of a merge
+    merged = forms.BooleanField(required=False, widget=forms.HiddenInput)  # whether the text is the proposal of a merge
     version = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
 
 

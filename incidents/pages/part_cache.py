@@ -1,8 +1,8 @@
-"""Parts that many people fetch at once when the room changes: made once per process, for all who have the same rights.
+"""Cache parts that many people fetch at once when a room changes: made once per process for all with the same rights.
 
-A part is kept under the room's event number, the rights and the address, so what changed since is made anew; and for a few seconds
-only, since not every change tells of itself. Who may see it is asked each time, before. Nothing of one person may stand in such a
-part: the token of its forms is put in for each reader.
+A part is cached under the room's event number, the rights and the address, so a change makes it anew; and only for a
+few seconds, since not every change makes an event. Access is checked each time before the cache is asked. Nothing
+personal may be in such a part: the CSRF token of its forms is inserted for each reader.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from incidents.access import Room
 KEPT_S = 20.0
 MOST_BYTES = 32 * 2**20
 TOKEN = secrets.token_hex(16)
-"""Stands where a form's token belongs; nobody can write it into a text, since nobody knows it."""
+"""Placeholder for a form's token; nobody can write it into a text, since nobody knows it."""
 
 
 class Shelf:
-    """Texts by key, the least recently used go first. One thread makes a text, others that want the same wait for it."""
+    """Texts by key, least recently used dropped first. One thread makes a text; others that want it wait."""
 
     def __init__(self, most_bytes: int = MOST_BYTES, kept_s: float = KEPT_S) -> None:
         self.most_bytes, self.kept_s = most_bytes, kept_s
@@ -37,7 +37,7 @@ class Shelf:
         self._lock = threading.Lock()
 
     def get(self, key: tuple[object, ...], make: Callable[[], str]) -> str:
-        """Return the text of a key, made now if nobody did in the last seconds. What `make` raises is the caller's."""
+        """Return the text of a key, made now unless it is seconds old. Exceptions of `make` reach the caller."""
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         try:
@@ -72,7 +72,7 @@ SHELF = Shelf()
 
 
 def text_of(request: HttpRequest, room: Room, name: str, make: Callable[[], str]) -> str:
-    """Return a text of a room that is the same for all with these rights."""
+    """Return a text of a room that is the same for everybody with these rights."""
     incident = room.incident
     rights = tuple(sorted(room.rights))
     key = (
@@ -88,7 +88,7 @@ def text_of(request: HttpRequest, room: Room, name: str, make: Callable[[], str]
 
 
 def part_of(request: HttpRequest, room: Room, template: str, context: Callable[[], Mapping[str, Any]]) -> str:
-    """Render a part for all who have these rights; the reader's own token is put in where its forms have one."""
+    """Render a part for everybody with these rights, and insert the reader's own token into its forms."""
     text = text_of(
         request, room, template, lambda: render_to_string(template, {**context(), "csrf_token": TOKEN}, request)
     )

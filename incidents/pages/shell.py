@@ -1,4 +1,4 @@
-"""What stands around every page: who may come in, what a refusal looks like, the room's navigation."""
+"""What every page shares: access checks, refusals, the room's navigation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MAY = {
 
 
 def page(view: View) -> View:
-    """Wrap a view for people who are signed in. Others are sent to sign in, whatever the address: it tells nothing."""
+    """Wrap a view for signed-in people. Others are sent to sign in, whatever the address, to disclose nothing."""
 
     @wraps(view)
     def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -64,7 +64,7 @@ def page(view: View) -> View:
 
 
 def open_page(view: View) -> View:
-    """Wrap a view that needs no account: the secret in its address is checked by the view itself."""
+    """Wrap a view that needs no account: the view itself checks the secret in its address."""
 
     @wraps(view)
     def outside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -77,7 +77,7 @@ def open_page(view: View) -> View:
 
 
 def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-    """Call a view in the zone of its forms; what it refuses becomes an answer. Nothing of a room is kept by caches on the way."""
+    """Call a view in the time zone of its forms, turn refusals into answers, and forbid caches to store the answer."""
     try:
         with timezone.override(zone_of(request)):
             answer = view(request, *args, **kwargs)
@@ -88,7 +88,7 @@ def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> Htt
 
 
 def away(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Say that the database is away, in a page that needs none; a page that was only read comes again by itself."""
+    """Answer that the database is away, with a page that needs no database; after a GET it reloads by itself."""
     log.warning("views.database_away", path=request.path, error=str(error))
     again = request.method == "GET" and not is_part(request)
     answer: HttpResponse
@@ -104,7 +104,7 @@ def away(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
-    """Say a refusal as a page, a part or JSON. A room that one may not know of looks like an address that is none."""
+    """Answer a refusal as a page, a part or JSON. A room closed to this person looks like an unknown address."""
     if wants_json(request):
         return JsonResponse({"error": refused.message}, status=refused.status)
     if isinstance(refused, NotAMember):
@@ -117,15 +117,15 @@ def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Tell whether the caller is a script that reads JSON, by address or by what it accepts."""
+    """Return whether the caller is a script that reads JSON, judged by address or Accept header."""
     return request.path.startswith("/api/") or request.headers.get("Accept", "").startswith("application/json")
 
 
 def shell(room: Room, name: str, counts: dict[str, int] | None = None) -> dict[str, Any]:
     """Return what the room's frame shows: navigation, rights, counts of artifacts, the newest event number.
 
-    The number is the one that stood there when the room was entered, before the page read anything. `counts`: for a page
-    that has read all artifacts itself.
+    The number was read when the room was entered, before the page read anything else. `counts`: for a page that has
+    read all artifacts itself.
     """
     counts = counts_of(room) if counts is None else counts
     return {
@@ -139,7 +139,7 @@ def shell(room: Room, name: str, counts: dict[str, int] | None = None) -> dict[s
 
 
 def counts_of(room: Room) -> dict[str, int]:
-    """Count a room's artifacts in one question: what is there in all, what was read, what failed, and what was purged."""
+    """Count a room's artifacts in one query: in all, read, failed and purged."""
     there, read = ~Q(state=ArtifactState.PURGED), Q(reading__isnull=False) | Q(state=ArtifactState.UNPACKED)
     return room.incident.artifacts.aggregate(
         total=Count("pk", filter=there),
@@ -156,5 +156,5 @@ def people_named(ids: list[int]) -> list[User]:
 
 
 def is_part(request: HttpRequest) -> bool:
-    """Tell whether htmx asks for a part; going back in the history asks for the whole page."""
+    """Return whether htmx asks for a part; going back in the history asks for the whole page."""
     return request.headers.get("HX-Request") == "true" and "HX-History-Restore-Request" not in request.headers

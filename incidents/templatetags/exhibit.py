@@ -1,4 +1,4 @@
-"""What templates need to show names, times and counts the same way everywhere."""
+"""Template tags and filters that show names, times and counts the same way everywhere."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def seen(text: object) -> str:
 
 @register.filter
 def seen_lines(text: object) -> str:
-    """Like `seen`, for texts that people wrote: their line breaks and tabs stay."""
+    """Make a text of people visible like `seen`, but keep its line breaks and tabs."""
     return visible(str(text), keep="\n\t") if text is not None else ""
 
 
 @register.filter
 def thin(number: int | float | None) -> str:
-    """Write a count with thin spaces between thousands; unknown stays empty."""
+    """Write a count with thin spaces between thousands; None stays empty."""
     return "" if number is None else f"{number:,}".replace(",", "\u2009")
 
 
@@ -61,26 +61,26 @@ def layer(code: object) -> str:
 
 @register.filter
 def initials(user: User) -> str:
-    """Return two letters for an avatar, of the full name where there is one."""
+    """Return two letters for an avatar, from the full name if there is one."""
     return letters_of(user)
 
 
 @register.filter
 def person(user: User | None) -> str:
-    """Name a person as pages do: the full name, else the user name; the program itself is Exhibit."""
+    """Name a person as pages do: by full name, else by user name; the program itself is called Exhibit."""
     return known_as(user)
 
 
 @register.simple_tag
 def unread(user: User | AnonymousUser) -> str:
-    """Say how many notifications a person has not read, for the bell; nothing where there are none."""
+    """Return the number of unread notifications for the bell; empty without any."""
     count = unread_count(user)
     return "" if not count else "99+" if count >= MOST_COUNTED else str(count)
 
 
 @register.simple_tag
 def stamp(moment: datetime | None, form: str = "time") -> SafeString | str:
-    """Write a moment as UTC; the page's script adds the viewer's zone and keeps this raw stamp beside it.
+    """Write an instant as UTC; the page's script adds the viewer's zone and keeps this raw stamp beside it.
 
     `form` is `time` (hour and minute), `day` (date too) or `both` (viewer's zone with the raw stamp beside).
     """
@@ -96,7 +96,7 @@ def stamp(moment: datetime | None, form: str = "time") -> SafeString | str:
 
 @register.inclusion_tag("parts/_zones.html", takes_context=True)
 def zones(context: Context) -> dict[str, Any]:
-    """Say above a form in which zone its times are, and offer others: UTC, the browser's, those of the room's hosts."""
+    """Return the zone of a form's times and others to choose: UTC, the browser's, those of the room's hosts."""
     room, request = context.get("room"), context["request"]
     of_hosts = room.incident.hosts.exclude(tz=None).values_list("tz", "name") if room else ()
     now = get_current_timezone_name()
@@ -105,5 +105,5 @@ def zones(context: Context) -> dict[str, Any]:
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """Draw an icon of the sprite. It carries no meaning of its own: the text beside it does."""
+    """Draw an icon of the sprite, hidden from screen readers: the text beside it carries the meaning."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)

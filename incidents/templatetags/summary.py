@@ -1,4 +1,4 @@
-"""Times of a summary's content, which are ISO texts there."""
+"""Template filters for the times of a summary's content, which are ISO texts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ register = template.Library()
 
 @register.simple_tag
 def when(iso: str | None, form: str = "day") -> SafeString | str:
-    """Write a time as pages do: UTC, with the viewer's zone where a script runs."""
+    """Write a time as pages do: UTC, with the viewer's zone if a script runs."""
     return stamp(datetime.fromisoformat(iso), form) if iso else ""
 
 
 @register.filter
 def utc(iso: str | None) -> str:
-    """Write a time as it stands in files: `2016-04-14 08:10 UTC`."""
+    """Write a time as in exported files: `2016-04-14 08:10 UTC`."""
     return moment(iso)

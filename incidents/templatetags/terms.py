@@ -1,4 +1,4 @@
-"""Help beside the thing: a word that says on hover, focus or tap what it means, and leads to its page without a script.
+"""Words with help: they show their meaning on hover, focus or tap, and link to their glossary page without a script.
 
 `{% load terms %}`, then `{% term "vmstat.r" %}`, `{% term "word.support" "good support" %}` or `{{ text|seen_lines|explained }}`.
 The script `static/js/help.js` (on every page) shows what `data-help` says.
@@ -21,15 +21,15 @@ from parsers.reference.glossary import Entry
 
 register = template.Library()
 
-# System calls that are plain words: in prose they are meant only with a parenthesis behind them.
+# System calls that are also plain words: in prose they are marked only with a parenthesis behind them.
 ORDINARY = frozenset(
     "accept access alarm bind close connect dup exec exit fork getaddrinfo ioctl kill link listen open pause pipe poll read readlink"
     " rename select semop send shutdown signal sleep socket splice stat statfs sync time times truncate uname unlink wait write"
     " remap sysinfo kread kwrite system yield".split()
 ) - {"getaddrinfo", "ioctl", "semop", "statfs", "uname", "unlink", "readlink", "sysinfo", "kread", "kwrite", "splice"}
-# Exhibit's words that nothing else is called; all others are marked by the pages themselves.
+# Words of Exhibit that mean nothing else; pages mark all others themselves.
 OWN = frozenset("decibans DISM ISM LWP".split())
-# Families of parameters that a wild card covers and that nothing else is called.
+# Prefixes of kernel parameters that a wild card covers and that nothing else has.
 _KERNEL = ("kernel.", "kern.", "net.", "vm.", "fs.")
 _WORD = re.compile(
     r"(?<![\w.$/-])(?:[A-Z]{2,4}-\d{1,5}|TEAM-[a-z0-9]+-\d{3}|[A-Za-z_$][\w$]*(?:\.[\w$]+)*)(?![\w$/-])(\()?"
@@ -52,9 +52,10 @@ def mark(entry: Entry, label: str, address: str | None = None) -> SafeString:
 
 @register.simple_tag
 def term(key: str, label: str = "") -> SafeString:
-    """Write a word with its explanation; one that the glossary does not know stays a word.
+    """Write a word with its explanation; a word that is not in the glossary stays plain.
 
-    `key` is `vmstat.r`, `call.read`, `word.tier` or a name (`EAGAIN`); `label` is what stands on the page, else the name.
+    `key` is `vmstat.r`, `call.read`, `word.tier` or a name (`EAGAIN`); `label` is the text on the page, by default the
+    name.
     """
     found = glossary.entry(str(key))
     shown = visible(str(label)) or (found.name if found else visible(str(key)))
@@ -63,7 +64,7 @@ def term(key: str, label: str = "") -> SafeString:
 
 @register.simple_tag
 def column(table: str | Sequence[str], name: str, label: str = "") -> SafeString:
-    """Write the head of a table's column with its explanation; of several tables the first that has such a column."""
+    """Write the head of a table's column with its explanation, from the first of several tables that has the column."""
     tables = (table,) if isinstance(table, str) else table
     found = next((entry for one in tables if (entry := glossary.column(one, str(name)))), None)
     shown = visible(str(label) or str(name))
@@ -72,7 +73,7 @@ def column(table: str | Sequence[str], name: str, label: str = "") -> SafeString
 
 @register.filter
 def explained(text: object) -> SafeString:
-    """Mark codes, system calls, signals, parameters, columns (`vmstat.r`) and rules in a text, each once. Escapes the rest."""
+    """Mark codes, calls, signals, parameters, columns (`vmstat.r`) and rules in a text, each once. Escape the rest."""
     whole, pieces, at, told = str(text), [], 0, set()
     for match in _WORD.finditer(whole):
         word = match[0].removesuffix("(")
@@ -99,7 +100,7 @@ def _marked(word: str, called: bool) -> SafeString | None:
 
 @cache
 def _meant(word: str) -> Entry | None:
-    """What a word of a text means beyond doubt; None where it may be an ordinary word."""
+    """Return what a word of a text certainly means; None if it may be an ordinary word."""
     table, _, name = word.partition(".")
     if name and f"table.{table}" in glossary.glossary():
         return glossary.column(table, name)

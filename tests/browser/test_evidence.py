@@ -95,7 +95,7 @@ def test_a_question_is_answered_by_comparing_both_readings(ada: Page, bring) -> 
     expect(side).to_contain_text("begins Tuesday 4 March 2008")
     assert axe_violations(ada) == []
     shot(ada, "evidence-question")
-    side.get_by_role("button", name="Take this reading").click()
+    side.get_by_role("button", name="Use this reading").click()
     expect(ada.locator(".asked")).to_contain_text("2 questions", timeout=A_MINUTE)
 
 

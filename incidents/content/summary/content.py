@@ -1,11 +1,11 @@
-"""The content of a summary: plain JSON, the same live, frozen and exported; and what people bring into it.
+"""The content of a summary as plain JSON, the same for page, frozen version and export; what people contribute to it.
 
-A content is `{"schema", "title", "state", "technical", "cells", "sections", "sources", "artifacts", "evaluation"}`. A section is
-`{"key", "title", "sentences"}`, some with a `bar`, a `table` or a lead's `words`. A sentence is `{"lead", "text", "note",
-"refs", "by", "at", "signed_at", "missing", "small", "late", "ask"}`: `refs` are numbers of `sources`, which hold the cited
-lines; `by` signs it as a person's statement; `ask` is what the room could collect; with none of these it says what nobody
-knows or did (`missing`) or counts what the room holds. Whatever was uploaded or
-typed is made visible here, once, so that no form of the page can forget it.
+A content is `{"schema", "title", "state", "technical", "cells", "sections", "sources", "artifacts", "evaluation"}`. A
+section is `{"key", "title", "sentences"}`, some with a `bar`, a `table` or a lead's `words`. A sentence is `{"lead",
+"text", "note", "refs", "by", "at", "signed_at", "missing", "small", "late", "ask"}`: `refs` are numbers of `sources`,
+which hold the cited lines; `by` names the person whose statement it is; `ask` is the id of evidence that could be
+collected. A sentence with none of these states what nobody knows or did (`missing`) or counts what the room holds.
+Invisible characters in uploaded and typed texts are spelled out here, once, so that no form of the page can forget it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 SCHEMA = 1
 WITHDRAWN = "Evidence withdrawn."
-#: What a lead may write into.
+#: Sections that a lead may write into.
 EDITABLE = ("impact", "decision", "cause", "sure", "not", "effect", "open", "next")
 TITLES = {
     "status": "Status",
@@ -43,7 +43,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Told:
-    """Something a person said."""
+    """A statement of a person."""
 
     text: str
     by: str
@@ -52,7 +52,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Asked:
-    """A decision that the room waits for."""
+    """A decision that the room is waiting for."""
 
     question: str
     by: str
@@ -64,7 +64,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Step:
-    """Something that somebody does or will do."""
+    """A step of the plan that somebody does or will do."""
 
     text: str
     owner: str
@@ -75,7 +75,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Change:
-    """A marker of the case: what was changed between two phases, or at an hour."""
+    """A marker of the case: what was changed between two phases, or at an instant."""
 
     label: str
     changed: Sequence[str]
@@ -107,7 +107,7 @@ class Objection:
 
 @dataclass(frozen=True)
 class Words:
-    """A lead's text for a section; `machine` is what Exhibit said there when it was written."""
+    """A lead's text for a section; `machine` is Exhibit's own text at the time it was written."""
 
     text: str
     way: str
@@ -119,7 +119,7 @@ class Words:
 
 @dataclass(frozen=True)
 class People:
-    """All that people said and did that the summary shows."""
+    """All that people stated and did and that the summary shows."""
 
     title: str
     status: str
@@ -150,7 +150,7 @@ def digest(content: Json) -> str:
 
 
 def plain(of: Json, own: bool = True) -> str:
-    """Write a section as text, a sentence a line: what versions are compared by. `own`: with the lead's words in it."""
+    """Write a section as text, one sentence a line; versions are compared by it. `own`: include the lead's words."""
     words = of.get("words")
     if own and words and words["way"] == "instead":
         return f"{words['text']}\n— {words['by']}"
@@ -165,12 +165,12 @@ def plain(of: Json, own: bool = True) -> str:
 
 
 def shown(content: Json) -> list[Json]:
-    """List all sections in the order of reading, the cells first."""
+    """List all sections in reading order, the cells first."""
     return [*content["cells"], *content["sections"]]
 
 
 def changed(before: Json, after: Json) -> list[tuple[str, list[Json]]]:
-    """Pair the title of each section that reads otherwise with its pieces (`merging.differences`)."""
+    """Return the title of each section that changed, with its pieces (`merging.differences`)."""
     old = {one["key"]: one for one in shown(before)}
     found = []
     for one in shown(after):
@@ -185,7 +185,7 @@ def changed(before: Json, after: Json) -> list[tuple[str, list[Json]]]:
 
 
 def struck(content: Json, number: int) -> Json | None:
-    """Return a frozen content without the words and figures that lean on a purged artifact; None if nothing does."""
+    """Return a frozen content without the words and figures that rest on a purged artifact; None if nothing does."""
     gone = [
         source for source in content["sources"] if any(cited["artifact"] == number for cited in source["citations"])
     ]
@@ -202,7 +202,7 @@ def struck(content: Json, number: int) -> Json | None:
         kept["sentences"] = [told(each) for each in one["sentences"]]
         leans = any(numbers & set(refs) for refs in refs_within(one))
         if one.get("words") and leans:
-            # What was shown beside the lead's words quotes the evidence; the words are the lead's and stay.
+            # The warnings beside the lead's words quote the evidence and go; the words themselves stay.
             kept["words"] = one["words"] | {"warnings": [], "stale": None}
         if not leans:
             return one
@@ -263,7 +263,7 @@ def sentence(
 
 
 def line_of(one: Json) -> str:
-    """Write a sentence as a line of text, signed where it is."""
+    """Write a sentence as a line of text, with its author if it has one."""
     note = f"({one['note']})" if one["note"] else ""
     signed = f"— {one['by']}" if one["by"] else ""
     return " ".join(part for part in (one["lead"], one["text"], moment(one["at"]), note, signed) if part)

@@ -1,4 +1,4 @@
-"""A room's summary: gathered from its tables in a few queries, and frozen as a version."""
+"""Gather a room's summary from its tables in a few queries, and freeze it as a version."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from incidents.storage import live
 
 _NAME = ("id", "username", "first_name", "last_name", "is_active")
 _ORDER = {kind: place for place, kind in enumerate(Moment.values)}
-IMPACT = "impact"  # the statement that says whom it hits
+IMPACT = "impact"  # the statement that says who is affected
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """The content as of now, what was judged, and the counts that the room's frame shows."""
+    """The current content, the evaluation it shows, and the counts that the room's frame shows."""
 
     content: Json
     evaluation: Evaluation | None
@@ -53,7 +53,7 @@ class Gathered:
 
 
 def gather(incident: Incident) -> Gathered:
-    """Read the whole summary of a room as it is now."""
+    """Read the whole current summary of a room."""
     rows = list(incident.artifacts.values_list("number", "name", "sha256", "state", "reading").order_by("number"))
     there = [(state, reading) for *_, state, reading in rows if state != ArtifactState.PURGED]
     counts = {
@@ -85,9 +85,9 @@ def gather(incident: Incident) -> Gathered:
 
 
 def freeze(incident: Incident, user_id: int, name: str, why: str) -> tuple[SummaryVersion, bool]:
-    """Keep the summary as it is now; call it in the deed that holds the room's lock.
+    """Store the current summary as a version; call it in the action that holds the room's lock.
 
-    What reads exactly like the last version is that version: the flag says whether a new one was made.
+    Return the version, and whether it is new: if nothing reads differently, the last version is returned.
     """
     gathered = gather(incident)
     hashed = digest(gathered.content)
@@ -153,7 +153,7 @@ def _people(incident: Incident, held: list[Held], counts: dict[str, int], object
 
 
 def _head(incident: Incident) -> dict[str, Any]:
-    """Moments, lead, what is under way and who last said whom it hits, in one query."""
+    """Return milestones, lead, jobs under way, and who last stated who is affected, in one query."""
     of_room = {"incident": OuterRef("pk")}
     leads = Membership.objects.filter(**of_room, role=Role.LEAD).order_by("joined_at", "pk")[:1]
     said = Activity.objects.filter(**of_room, verb="edited", object="symptom", detail__has_key="affected")
@@ -211,7 +211,7 @@ def _steps(incident: Incident) -> list[Step]:
 
 
 def _words(incident: Incident) -> dict[str, Words]:
-    """The newest text of each section; an empty one took the words back."""
+    """Return the newest text of each section; an empty text means that the words were taken back."""
     rows = incident.summary_texts.order_by("section", "-number").distinct("section").select_related("author")
     return {
         row.section: Words(row.text, row.way, known_as(row.author), row.made_at, row.number, row.machine)

@@ -1,4 +1,4 @@
-"""A summary as Markdown for a ticket: everything that Markdown or HTML would act on is taken its meaning."""
+"""Write a summary as Markdown for a ticket, with everything escaped that Markdown or HTML would interpret."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from incidents.content.visible import visible
 
 
 def written(content: Json, at: str, version: int | None, hashed: str, link: str) -> str:
-    """Write a content as `summary_page.by_itself` gives it; lines that are cited stand in fenced blocks at the end."""
-    said = f"version {version}, frozen {moment(at)}" if version else f"live, {moment(at)}"
-    out = [f"# {escaped(content['title'])}", "", f"Incident summary, {said}", ""]
+    """Write a content that `summary_page.by_itself` returned; cited lines stand in fenced blocks at the end."""
+    edition = f"version {version}, frozen {moment(at)}" if version else f"live, {moment(at)}"
+    out = [f"# {escaped(content['title'])}", "", f"Incident summary, {edition}", ""]
     for cell in content["cells"]:
         texts = "; ".join(_sentence(one) for one in cell["sentences"])
         out.append(f"- **{cell['title']}:** {_with_words(cell, texts)}")

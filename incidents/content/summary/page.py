@@ -1,4 +1,4 @@
-"""A content made ready for a template: numbers of sources become links, and the file that loads nothing."""
+"""Prepare a summary's content for a template: numbers of sources become links; also for the self-contained file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from incidents.content.pictures import colours
 from incidents.content.summary.content import EDITABLE, Json, shown
 
 CSS = Path(__file__).resolve().parents[3] / "static" / "css"
-#: Addresses a source or a citation: a finding by its key, lines by artifact and range.
+#: Functions that return the address of a source or citation: of a finding by key, of lines by artifact and range.
 ToFinding = Callable[[str], str]
 ToLines = Callable[[int, int, int], str]
 
 
 def in_room(content: Json, finding: ToFinding, lines: ToLines) -> Json:
-    """Link each number to its finding, else to its lines."""
+    """Link each source number to its finding, else to its lines."""
 
     def href(source: Json) -> str:
         if source["key"]:
@@ -37,7 +37,7 @@ def in_room(content: Json, finding: ToFinding, lines: ToLines) -> Json:
 
 
 def by_itself(content: Json, lines: ToLines | None = None) -> Json:
-    """Link each number to its lines within the same document; with `lines` each citation has its absolute address, too."""
+    """Link each source number to its lines in the same document; `lines` gives citations an absolute address, too."""
     made = _dressed(content, lambda source: f"#source-{source['n']}", None)
     for source in made["sources"]:
         for cited in source["citations"]:
@@ -47,7 +47,7 @@ def by_itself(content: Json, lines: ToLines | None = None) -> Json:
 
 
 def _quoted_once(made: Json) -> None:
-    """Have the same lines quoted where they are cited first; later citations point there."""
+    """Quote the same lines only where they are cited first; later citations point there."""
     first: dict[tuple[int, int, int], int] = {}
     for source in made["sources"]:
         for cited in source["citations"]:
@@ -80,22 +80,22 @@ def _dressed(content: Json, href: Callable[[Json], str], lines: ToLines | None) 
 
 
 def style(content: Json) -> SafeString:
-    """Return all styles of the self-contained file; the widths of the bar's pieces are its own."""
+    """Return all styles of the self-contained file, including the widths of the bar's pieces."""
     pieces = [piece for section in shown(content) for piece in (section.get("bar") or {}).get("pieces", ())]
     widths = (
         f".bar span:nth-child({i}){{width:{float(one['width'].rstrip('%')):.3f}%}}" for i, one in enumerate(pieces, 1)
     )
-    return mark_safe(_style() + "".join(widths))  # numbers alone
+    return mark_safe(_style() + "".join(widths))  # the widths are only numbers
 
 
 @cache
 def _style() -> SafeString:
-    """Light colours from the tokens, the sheet, what a file needs beside."""
+    """Return the light colours from the tokens, the sheet's CSS, and what the file needs in addition."""
     tokens = ";".join(f"--{name}:{value}" for name, value in colours().items())
     faces = '--sans:"DejaVu Sans","Liberation Sans",Arial,sans-serif;--mono:"DejaVu Sans Mono",Menlo,Consolas,monospace'
     texts = (
         f":root{{{tokens};{faces}}}",
         *((CSS / name).read_text("utf-8") for name in ("sheet.css", "sheet-file.css")),
     )
-    # Our own files, without a word of anybody else's.
+    # Only our own files, no text of anybody else.
     return mark_safe(re.sub(r"/\*.*?\*/", "", "".join(texts), flags=re.DOTALL))

@@ -1,4 +1,4 @@
-"""The words of the summary page: a report and what people said, put into sections (`summary_content`)."""
+"""Write the summary page: put a report and people's statements into sections (`summary_content`)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _CAUSE_TITLES = {
 
 
 def content(outlook: Outlook, people: People, evaluation: Json | None) -> Json:
-    """Build the whole page. `evaluation`: `{"number", "rules", "inputs_hash"}` of what was judged, None before that."""
+    """Build the whole page. `evaluation`: `{"number", "rules", "inputs_hash"}` of the evaluation, None before one."""
     return _Page(outlook, people, evaluation).content()
 
 
 class _Sources:
-    """Numbers what sentences cite, in the order in which they cite it."""
+    """Number what sentences cite, in the order in which they cite it."""
 
     def __init__(self) -> None:
         self.rows: list[Json] = []
@@ -97,7 +97,7 @@ class _Page:
             "evaluation": self.evaluation,
         }
 
-    # --- what people say ----------------------------------------------------------------------------------------
+    # --- what people state --------------------------------------------------------------------------------------
 
     def _status(self) -> Json:
         people = self.people
@@ -113,7 +113,7 @@ class _Page:
 
     def _impact(self) -> Json:
         said = [sentence(told.text, by=told.by, signed_at=told.at) for told in self.people.impact[:2]]
-        return section("impact", said or [sentence("Nobody has said yet whom it hits.", missing=True)])
+        return section("impact", said or [sentence("Nobody has said yet who is affected.", missing=True)])
 
     def _decision(self) -> Json:
         asked = self.people.asked
@@ -176,7 +176,7 @@ class _Page:
         elif verdict.state == "cannot tell" or not self.carriers:
             shown = self.outlook.standing_out[:1] if not refs else []
             refs += [self.sources.lines(one.headline, one.citations) for one in shown]
-            said.append(sentence(verdict.sentence or "The evidence does not reach to tell a cause.", refs=refs))
+            said.append(sentence(verdict.sentence or "The evidence is not enough to name a cause.", refs=refs))
         else:
             if verdict.state == "undecided":
                 said.append(sentence(f"{verdict.sentence.split(': ', 1)[0].rstrip('.')}.", refs=refs))
@@ -193,7 +193,7 @@ class _Page:
         return section("cause", said, title)
 
     def _managers(self) -> list[Json]:
-        """The manager's words of what carries the verdict, each once; findings that say the same are cited together."""
+        """Return the manager texts of the verdict's claims; claims with the same text are cited together."""
         told: dict[str, list[int]] = {}
         for claim in self.carriers:
             words = str(claim.raw.get("manager") or claim.headline)
@@ -270,7 +270,7 @@ class _Page:
                 break
             said.append(sentence(text, lead="Against it:" if i == 0 else "", refs=[ref], small=i > 0))
         if any(claim.withdrawn for claim in self.carriers):
-            said.append(sentence("Some of the lines cited were withdrawn and can be opened no more.", refs=refs[:1]))
+            said.append(sentence("Some of the cited lines were withdrawn and can no longer be opened.", refs=refs[:1]))
         return section("sure", said)
 
     def _not(self) -> Json:
@@ -309,7 +309,7 @@ class _Page:
             if done:
                 words = "Whether it helped was not measured: there are no values from before and after."
                 return section("effect", [*done, sentence(words, missing=True)])
-            return section("effect", [sentence("Nothing was changed and measured yet.", missing=True)])
+            return section("effect", [sentence("Nothing has been changed and measured yet.", missing=True)])
         made = section("effect", [])
         phases = list(dict.fromkeys(phase for row in rows for phase in (row["from"], row["to"])))
         made["table"] = self._table(rows, phases)
@@ -328,7 +328,7 @@ class _Page:
         return made
 
     def _table(self, rows: list[Json], phases: list[str]) -> Json:
-        """Phases down, measured medians and stated figures across; beside each change what else came with it."""
+        """Make the table: a row for each phase, columns for measured medians and stated figures, notes on changes."""
         series = list(dict.fromkeys(str(row["series"]) for row in rows))[:2]
         medians: dict[tuple[str, str], tuple[float, int]] = {}
         for row in rows:
@@ -371,7 +371,7 @@ class _Page:
         return {"head": head, "rows": table, "refs": refs}
 
     def _pair(self, claim: Claim, phases: list[str]) -> str:
-        """Name what a comparison compares by the change between the two, where only one lies between them."""
+        """Name a comparison by the change between its two phases if there is only one, else by the phases."""
         before, _, after = str(claim.raw.get("subject") or "").partition(" to ")
         change = next((one for one in self.people.changes if one.phase == after), None)
         near = before in phases and after in phases and phases.index(after) - phases.index(before) == 1
@@ -391,17 +391,19 @@ class _Page:
         return sorted(found, key=place)
 
     def _open(self) -> Json:
-        said = []
+        sentences = []
         if self.people.pending:
             words = "The room was judged again after it was closed; no lead has taken the new judgement over yet."
-            said.append(sentence(words, lead="Newer evidence:"))
+            sentences.append(sentence(words, lead="Newer evidence:"))
         counts = self.people.counts
         if unread := counts.get("total", 0) - counts.get("read", 0):
-            words = f"{unread} of {counts['total']} files could not be read, or not yet: what they hold is not in this page."
-            said.append(sentence(words, missing=True))
+            words = (
+                f"{unread} of {counts['total']} files could not be read, or not yet: their content is not in this page."
+            )
+            sentences.append(sentence(words, missing=True))
         for claim in self._compared_claims():
             if claim.rule == "CMP-002":
-                said.append(
+                sentences.append(
                     sentence(
                         str(claim.raw.get("manager") or claim.headline),
                         note=claim.headline,
@@ -409,13 +411,13 @@ class _Page:
                     )
                 )
         asks = self.outlook.asks if self.outlook.exists else []
-        for ask in asks[: max(1, MOST_OPEN - len(said))]:
+        for ask in asks[: max(1, MOST_OPEN - len(sentences))]:
             owner = next((claim for claim in self.outlook.claims if claim.rule == ask.rule and claim.key), None)
             refs = [self.sources.claim(owner)] if owner else []
-            # "<title> on <host>: needs <what>" is no sentence about what is, only about what could not be looked at.
+            # "<title> on <host>: needs <what>" states nothing about the incident, only what could not be checked.
             title, needs, what = ask.why.partition(": needs ")
             words = f"“{title}” needs {what}." if needs else f"{ask.why}."
-            said.append(
+            sentences.append(
                 sentence(words, lead="Could not be checked:" if needs else "", note=ask.who, refs=refs, ask=ask.id)
             )
         quality = [claim for claim in self.outlook.claims if claim.group == "quality"]
@@ -423,28 +425,28 @@ class _Page:
             refs = [self.sources.claim(claim) for claim in quality[:3]]
             many = len(quality) > 1
             words = f"{len(quality)} remark{'s' if many else ''} on the evidence itself {'stand' if many else 'stands'} in the room."
-            said.append(sentence(words, refs=refs, small=True))
+            sentences.append(sentence(words, refs=refs, small=True))
         if len(asks) > MOST_OPEN:
-            said.append(
+            sentences.append(
                 sentence(
                     f"{len(asks)} things could be collected in all; the room lists each with its command.", small=True
                 )
             )
         if self.outlook.failed:
             n = len(self.outlook.failed)
-            said.append(
+            sentences.append(
                 sentence(
                     f"{n} part{'s' if n > 1 else ''} of the judgement failed and {'were' if n > 1 else 'was'} left out.",
                     small=True,
                 )
             )
-        return section("open", said or [sentence("Nothing that the room knows of.", missing=True)])
+        return section("open", sentences or [sentence("Nothing, as far as the room knows.", missing=True)])
 
     def _next(self) -> Json:
-        said = []
+        sentences = []
         for step in self.people.steps[:MOST_NEXT]:
             note = step.owner or "nobody yet"
-            said.append(
+            sentences.append(
                 sentence(
                     step.text,
                     note=f"{note}{', under way' if step.doing else ''}",
@@ -453,14 +455,14 @@ class _Page:
                 )
             )
         if more := len(self.people.steps) - MOST_NEXT:
-            said += [sentence(f"{more} more in the room’s plan.", small=True)] if more > 0 else []
+            sentences += [sentence(f"{more} more in the room’s plan.", small=True)] if more > 0 else []
         if not self.people.steps:
-            said.append(sentence("Nobody has taken a step on yet.", missing=True))
+            sentences.append(sentence("Nobody has taken on a next step yet.", missing=True))
             for claim in self.carriers[:1]:
                 for remedy, buts in claim.remedies[:2]:
                     but = f"But: {' '.join(buts)}" if buts else ""
-                    said.append(sentence(remedy, lead="Proposed:", note=but, refs=[self.sources.claim(claim)]))
-        return section("next", said)
+                    sentences.append(sentence(remedy, lead="Proposed:", note=but, refs=[self.sources.claim(claim)]))
+        return section("next", sentences)
 
     # --- the lead's words ---------------------------------------------------------------------------------------
 
@@ -469,19 +471,19 @@ class _Page:
         refs = {ref for refs in refs_within(of) for ref in refs}
         cited = [claim for claim in self.outlook.claims if self.sources._numbers.get(claim.key) in refs]
         near = [figure for claim in cited for figure in _figures_of(claim)]
-        said = contradictions(words.text, [*near, *figures(now)], evidence) if self.outlook.exists else []
+        warnings = contradictions(words.text, [*near, *figures(now)], evidence) if self.outlook.exists else []
         return {
             "text": visible(words.text, keep="\n"),
             "way": words.way,
             "by": visible(words.by),
             "at": words.at.isoformat(timespec="seconds"),
             "number": words.number,
-            "warnings": [visible(warning) for warning in said],
+            "warnings": [visible(warning) for warning in warnings],
             "stale": pieces(words.machine, now) if words.machine != now else None,
         }
 
     def _evidence(self) -> Evidence:
-        """All figures and layers that the report has; what the symptom and people state counts as known, too."""
+        """Collect all figures and layers of the report; figures of the symptom and of statements count too."""
         outlook = self.outlook
         bad, normal, unit = self.people.symptom
         stated = [(value, unit, "the symptom") for value in (bad, normal) if value is not None]
@@ -504,7 +506,7 @@ class _Page:
 
 
 def _figures_of(claim: Claim) -> list[tuple[float, str, str]]:
-    """The numbers of a claim: its magnitude first, then those in its words."""
+    """Return the numbers of a claim: its magnitude first, then those in its texts."""
     amount = claim.raw.get("magnitude")
     unit = {"pct": "%"}.get(str(claim.raw.get("unit") or ""), str(claim.raw.get("unit") or ""))
     own = [(float(amount), unit, claim.headline)] if amount is not None and unit else []
@@ -513,7 +515,7 @@ def _figures_of(claim: Claim) -> list[tuple[float, str, str]]:
 
 
 def _in_order(outlook: Outlook) -> list[Claim]:
-    """What carries the verdict, in the verdict's own order of rules, causes before others, the largest first."""
+    """Return the claims that carry the verdict: causes first, then by severity, the verdict's rule order, size."""
     rules = [str(rule) for rule in (outlook.report.get("verdict") or {}).get("rules") or []]
     return sorted(
         (claim for claim in outlook.carriers if not claim.clears),
@@ -532,7 +534,7 @@ def _amount(claim: Claim) -> float:
 
 
 def _magnitude(claims: Iterable[Claim]) -> float:
-    """Clearings of seconds that people suspected come first: those of the network, then what bounds the most."""
+    """Return a sort value for clearings: those of the network first, as people suspect it, then the largest bound."""
     listed = list(claims)
     suspected = any(claim.layer == "network" or "network" in (claim.raw.get("layers") or ()) for claim in listed)
     return max(map(_amount, listed)) + (1e9 if suspected else 0.0)

@@ -1,4 +1,4 @@
-"""How a resource answers: JSON, for members by session, and refusals in the words of `Refused`."""
+"""Wrap API resources: JSON answers, for members with a session, and refusals with the text of `Refused`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ urlpatterns: list[URLPattern] = []
 
 
 def resource(view: View) -> View:
-    """Wrap a view of the API: what it refuses becomes `{"error": words}` with the status; nothing is cached."""
+    """Wrap a view of the API: a refusal becomes `{"error": words}` with its status; nothing is cached."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

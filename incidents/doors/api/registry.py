@@ -1,4 +1,4 @@
-"""Finds the resources of the API: every module beside this one that has `urlpatterns`. To add one, add a file."""
+"""Find the resources of the API: every module of this folder with `urlpatterns`. To add one, add a file."""
 
 from __future__ import annotations
 

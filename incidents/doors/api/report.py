@@ -15,14 +15,14 @@ from incidents.models.judging.finding import OPEN_DISPUTE
 @resource
 @require_GET
 def report(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer the report that the room shows; 409 while the room was never judged."""
+    """Answer the report that the room shows; 409 if the room was never judged."""
     room = access.enter(request.user, slug)
     newest = room.incident.evaluations.filter(accepted=True).order_by("-number").first()
     if newest is None:
         raise Refused("This room was not judged yet.", 409)
     answer = JsonResponse(newest.report)
     answer["Exhibit-Evaluation"] = str(newest.number)
-    # Beside the report, not in it: the report is what `python -m rules` makes of the same evidence, to the letter.
+    # Sent as a header, not in the report: the report stays exactly what `python -m rules` makes of the same evidence.
     disputed = (
         room.incident.disputes.filter(OPEN_DISPUTE).order_by("finding__key").values_list("finding__key", flat=True)
     )

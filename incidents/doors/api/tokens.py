@@ -19,7 +19,7 @@ from incidents.models.people.link import UploadToken, hash_secret
 @resource
 @require_http_methods(["GET", "POST"])
 def collection(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the tokens without their secrets, or make one from `label` and `hours`: its secret is answered once."""
+    """List the tokens without their secrets, or make one from `label` and `hours`; its secret is answered only once."""
     room = access.enter(request.user, slug, Right.PEOPLE)
     if request.method == "GET":
         held = room.incident.upload_tokens.select_related("created_by")

@@ -1,4 +1,4 @@
-"""How long connects, pings or commands took, in their order: a series without a clock has no place in time."""
+"""Durations of connects, pings or commands in their order: a series without a clock has no place in time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LANE = Lane(
       from conn_times s where {here} and s.elapsed_s is not null""",
     order="s.seq",
     timed=False,
-    shown=False,  # the figure of connection times below the frames shows them with their medians
+    shown=False,  # hidden by default: the figure of connection times below the frames shows them with their medians
 )
 
 

@@ -1,9 +1,9 @@
-"""Every column of every counter table, a lane each: `vmstat.r`, `iostat.busy_pct`, `counters:tcp||retransmits`.
+"""A lane for every column of every counter table: `vmstat.r`, `iostat.busy_pct`, `counters:tcp||retransmits`.
 
-A sample covers the interval before its stamp, so its step ends there. What a tool prints for each CPU becomes one strip of
-lowest, highest and mean over the CPUs; devices, processes, interfaces, nodes, locks and symbols have strips of their own.
-Averages since boot are no samples. Without a clock the samples stand in their order: reports of locks and screens of perf top
-always do, since they print no time.
+A sample covers the interval before its stamp, so its step ends there. Values that a tool prints for each CPU become one
+strip with the lowest, highest and mean over the CPUs; devices, processes, interfaces, nodes, locks and symbols have
+strips of their own. Averages since boot are not samples. Without a clock the samples stand in their order; lock reports
+and perf top screens always do, since they print no time.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _KEYS = {
     "profile_meta": ("event",),
     "profile_symbols": ("event", "comm", "symbol"),
 }
-#: What counts the places of a table without samples: the reports of a file, the screens of perf top.
+#: Columns that count the places of tables without samples: the reports of a file, the screens of perf top.
 _ORDERS = {"locks": "s.part", "profile_meta": "s.frame", "profile_symbols": "s.frame"}
-#: Numbers that name something: no counters.
+#: Numeric columns that are names, not counters.
 _NAMES = frozenset(
     "part line_no line_end t_local sample frame interval_s cpu set_id pid ppid lwp uid cpu_no local_port peer_port".split()
 )
-#: What a frame shows before somebody chooses: run queue, paging, disks, locks (CPU shares are the lane `cpu`).
+#: Counters shown by default: run queue, paging, disks, locks (CPU shares are the lane `cpu`).
 SHOWN = frozenset({"vmstat.r", "vmstat.sr", "vmstat.po_kbps", "vmstat.so_kbps", "iostat.busy_pct", "mpstat.smtx"})
 
 _ROWS = """
@@ -160,7 +160,9 @@ def drawer(name: str) -> Draw:
 
 
 def label(name: str, keys: Sequence[object]) -> str:
-    """
+    """Return the label of a strip from the lane's name and the strip's keys.
+
+
     >>> label("iostat.busy_pct", ["sd0"]), label("vmstat.r", []), label("counters", ["tcp", None, "retransmits"])
     ('sd0 busy_pct', 'vmstat r', 'tcp retransmits')
     >>> label("numa", ["distance", 0, 1])

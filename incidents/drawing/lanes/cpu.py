@@ -1,4 +1,4 @@
-"""Shares of CPU time of a host, stacked: user, system, waiting for I/O, stolen. What is missing to 100 % was idle."""
+"""Shares of CPU time of a host, stacked: user, system, waiting for I/O, stolen. The rest up to 100 % was idle."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Lanes whose rows say themselves how they are drawn: their SELECT gives `label` and `cls`.
+"""Lanes whose rows hold their own label and class: their SELECT returns `label` and `cls`.
 
-Spans: connects and pings with a stamp, calls of a SQL trace, a listener's cycles, the tree of processes, traced requests, and what a
-client asked in packets. Events: signals, errors, lines of logs, failed calls, samples of a
-profile, packets.
+Spans: connects and pings with a stamp, calls of a SQL trace, cycles of a listener, the tree of processes, traced
+requests, and requests of a client in packets. Events: signals, errors, log lines, failed calls, samples of a profile,
+packets.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ def drawer(name: str) -> Draw:
 
 
 def label(name: str, keys: Sequence[object]) -> str:
-    """
+    """Return the label of a strip from the lane's name and the strip's keys.
+
+
     >>> label("processes", [22626, 3728]), label("cycles", [7, None]), label("packets", ["a", "b"])
     ('3728 of 22626', 'cycles 7', 'packets a to b')
     """

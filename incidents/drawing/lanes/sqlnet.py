@@ -1,7 +1,7 @@
-"""Oracle Net traces: what passed between one record and the next of the same thread.
+"""Oracle Net traces: the time between one record and the next of the same thread.
 
-A gap was spent after what the earlier record says, so its bar bears the function of that record and runs up to the record
-that ends it. A listener's wait that a connection request ended is idle: nobody asked for anything.
+A gap was spent after what the earlier record reports, so its bar is labelled with the function of that record and ends
+at the next record. A listener's wait that a connection request ended is idle time: nobody had asked for anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LANE = Lane(
       select s.clock, s.host, s.artifact_id, s.side, s.thread, s.t_local - coalesce(s.gap_s, 0) as t0, s.t_local as t1,
              coalesce(s.prev_line, s.line_no) as line_from, s.line_no as line_to, s.contiguous, s.func as ended_by
       from sqlnet s where {here}""",
-    # The function that a gap was spent in stands in the record before it.
+    # The record before a gap names the function in which it was spent.
     finish="""
       select p.*, coalesce(w.func, p.ended_by) as func
       from p left join sqlnet w on w.artifact_id = p.artifact_id and w.line_no = p.line_from and p.n = 1 and p.total_s > 0""",

@@ -1,8 +1,8 @@
 """System calls, one strip for each thread (LWP) of a process.
 
-A stamp of truss is that of the return, so a bar ends there and begins at most `dur_hi_s` before: user time of the same
-thread may lie in it. A stamp of strace is that of the call, and the bar begins there. Where lines are missing before a call
-(`contiguous` broken) the bar is drawn as not traced.
+The stamp of truss is the time of the return, so a bar ends there and begins at most `dur_hi_s` before; user time of the
+same thread may lie in it. The stamp of strace is the time of the call, and the bar begins there. If lines are missing
+before a call (`contiguous` broken), the bar is drawn as not traced.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def draw(rows: Sequence[Row], window: Window) -> list[Drawing]:
 
 
 def thread(pid: int | None, lwp: int | None) -> str:
-    """
+    """Return the name of a thread: process id and LWP.
+
+
     >>> thread(3731, 1), thread(3731, None), thread(None, 2), thread(None, None)
     ('3731/1', '3731', '/2', 'process')
     """

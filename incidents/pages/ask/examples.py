@@ -1,4 +1,4 @@
-"""Questions to begin with, by table: real ones, each with the line columns that lead from a row to its lines.
+"""Example queries by table, each with the columns that lead from a row to its lines.
 
 A test runs every one of them; the page offers those whose tables have rows.
 """
@@ -165,12 +165,12 @@ EXAMPLES = (
 
 
 def of(name: str) -> list[Example]:
-    """Return the questions that begin with a table."""
+    """Return the queries whose first table is `name`."""
     return [example for example in EXAMPLES if example.tables[0] == name]
 
 
 def first_rows(name: str, columns: list[str]) -> str:
-    """Return the SELECT of a table's first rows: the question that every table answers."""
+    """Return a SELECT of a table's first rows: the query that works for every table."""
     shown = [
         column for column in columns if column not in ("part", "phase", "clock", "t", "t_err", "t_local", "sha256")
     ][:9]

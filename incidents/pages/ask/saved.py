@@ -1,4 +1,4 @@
-"""Queries that people keep: save, change, take away, bring back."""
+"""Saved queries: save, change, delete, restore."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from incidents.work import queries
 
 @require_POST
 def save(request: HttpRequest, slug: str) -> HttpResponse:
-    """Keep the query of the form, as a new one or in place of the one it came from; errors keep what was typed."""
+    """Save the query of the form, as a new one or over the one it came from; errors keep what was typed."""
     room = access.enter(request.user, slug, Right.ASK)
     queries.switched_on()
     sql, title = typed(request), request.POST.get("title", "")
@@ -56,7 +56,7 @@ def save(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def saved(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Take a saved query away, or bring it back (`do`)."""
+    """Delete a saved query, or restore it (`do`)."""
     room = access.enter(request.user, slug, Right.ASK)
     if request.POST.get("do") == "restore":
         actions.restore(room, id)

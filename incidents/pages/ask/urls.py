@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/ask."""
+"""Addresses of the ask page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incidents.pages.shell import page
 
 
 class AnswerConverter(StringConverter):
-    """The form of an answer as a file."""
+    """File format of an answer."""
 
     regex = "csv|parquet"
 

@@ -1,4 +1,4 @@
-"""Questions to the evidence tables: the page, its answers as table, chart and files, and a rule made of one."""
+"""Queries of the evidence tables: the page, its answers as table, chart and files, and a rule made from one."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from rules.model import CaseSpec, Layer
 from rules.writing.from_query import PLACE, CannotBeRule, Span, Wish, is_number
 
 A_PAGE = 20
-#: A link longer than this is cut by mail programs: such a query is saved instead.
+#: Mail programs cut links longer than this many characters; such a query has to be saved instead.
 LONGEST_LINK = 1500
 MOST_CHOSEN = 20
 MOST_SHOWN_ASKED = 10
-#: Texts longer than this are no labels of a chart.
+#: Maximum length of a text that serves as a chart label, in characters.
 LABEL = 80
 
 Json = dict[str, Any]
@@ -72,7 +72,7 @@ class Row:
 @require_http_methods(["GET", "POST"])
 @never_cache
 def ask(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the page; a POST asks. A link only fills in a query: nobody runs anything by following one."""
+    """Show the page; a POST runs a query. A link only fills in a query: following one never runs it."""
     room = access.enter(request.user, slug, Right.ASK)
     queries.switched_on()
     if request.method == "GET":
@@ -119,7 +119,7 @@ def rows(request: HttpRequest, slug: str, form: str) -> HttpResponse:
 
 @require_POST
 def stop(request: HttpRequest, slug: str) -> HttpResponse:
-    """Stop one's own question, wherever on this server it runs."""
+    """Stop one's own query, wherever on this server it runs."""
     access.enter(request.user, slug, Right.ASK)
     queries.stop(int(request.user.pk or 0))
     return HttpResponse(status=204) if is_part(request) else redirect("ask", slug)
@@ -128,33 +128,33 @@ def stop(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @never_cache
 def rule(request: HttpRequest, slug: str) -> HttpResponse:
-    """Hand out a query as a rule file with tests made of the chosen rows; what is missing is said, and what was typed stays."""
+    """Hand out a query as a rule file with tests made from the chosen rows; errors keep what was typed."""
     room = access.enter(request.user, slug, Right.ASK)
     queries.switched_on()
     sql = typed(request)
-    said = {
+    fields = {
         name: request.POST.get(name, "").strip()
         for name in ("team", "number", "title", "layer", "subject", "magnitude")
     }
     chosen = request.POST.getlist("row")[:MOST_CHOSEN]
     try:
-        wish = _wish(room, said)
+        wish = _wish(room, fields)
         spec, clocks = case_of(room)
         text = queries.rule_file(
             spec, store.cache_dir(room.incident.pk), clocks, sql, _spans(chosen), wish, int(room.user.pk)
         )
     except (CannotBeRule, NotAnswered) as problem:
         words = problem.words if isinstance(problem, NotAnswered) else str(problem)
-        context = {"rule_problem": words, "rule": said, "chosen": chosen, "layers": get_args(Layer), "asked_sql": sql}
+        context = {"rule_problem": words, "rule": fields, "chosen": chosen, "layers": get_args(Layer), "asked_sql": sql}
         return answered(request, room, {"sql": sql}, context, 422)
     return attached(text, "application/yaml; charset=utf-8", f"{wish.slug}.yaml")
 
 
-# --- asking -------------------------------------------------------------------------------------------------------
+# --- running queries ----------------------------------------------------------------------------------------------
 
 
 def run(room: Room, sql: str, limits: Any) -> Asked:
-    """Ask, and look again whether this person may still see the room before anything of the answer is shown."""
+    """Run a query, and check again that this person may still see the room before any part of the answer is shown."""
     spec, clocks = case_of(room)
     asked = queries.run(spec, store.cache_dir(room.incident.pk), clocks, sql, int(room.user.pk), limits)
     access.again(room).require(Right.ASK)
@@ -177,12 +177,12 @@ def typed(request: HttpRequest) -> str:
 
 
 def result(room: Room, asked: Asked, sql: str) -> Json:
-    """Return what the answer shows: rows with their lines, what was left out, what a chart and a rule can be made of."""
+    """Return what the answer shows: rows with their lines, what was left out, columns for charts and rules."""
     answer, columns = asked.answer, asked.columns
     placed = "artifact_id" in columns and "line_no" in columns
     shown = [_row(room, columns, answer.types, row, placed) for row in answer.rows]
     numbers = [name for name, kind in zip(columns, answer.types, strict=True) if is_number(kind)]
-    numbers.sort(key=lambda name: name in PLACE)  # what is measured before what says where it stands
+    numbers.sort(key=lambda name: name in PLACE)  # measured values before columns that only say where a row stands
     labels = [name for name, kind in zip(columns, answer.types, strict=True) if is_number(kind) or kind == "VARCHAR"]
     return {
         "asked": asked,
@@ -237,7 +237,7 @@ def _cell(value: Any, kind: str) -> Cell:
 
 
 def _chart_rows(asked: Asked, labels: list[str]) -> Json:
-    """The numbers and short labels of an answer, with the line that each row leads to."""
+    """Return numbers and short labels of an answer, with the line that each row leads to."""
     wanted = [
         name for name in labels if all(not isinstance(row[name], str) or len(row[name]) <= LABEL for row in asked.rows)
     ]
@@ -246,7 +246,7 @@ def _chart_rows(asked: Asked, labels: list[str]) -> Json:
 
 
 def as_csv(asked: Asked) -> str:
-    """Write an answer as CSV in which no cell is taken for a formula."""
+    """Write an answer as CSV in which no cell reads as a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([exports.guarded(name) for name in asked.columns])
@@ -261,18 +261,24 @@ def attached(body: str | bytes, kind: str, name: str) -> HttpResponse:
     return answer
 
 
-def _wish(room: Room, said: Mapping[str, str]) -> Wish:
-    if not re.fullmatch(r"[a-z0-9]{1,20}", said["team"]):
+def _wish(room: Room, fields: Mapping[str, str]) -> Wish:
+    if not re.fullmatch(r"[a-z0-9]{1,20}", fields["team"]):
         raise CannotBeRule("The team's short name has small letters and digits only, as in TEAM-dba-001.")
-    if not re.fullmatch(r"[0-9]{1,3}", said["number"]):
+    if not re.fullmatch(r"[0-9]{1,3}", fields["number"]):
         raise CannotBeRule("The number of the rule is one of 0 to 999.")
-    if not re.search(r"[A-Za-z]", said["title"]) or len(said["title"]) > 100:
+    if not re.search(r"[A-Za-z]", fields["title"]) or len(fields["title"]) > 100:
         raise CannotBeRule("The rule needs a title of at most 100 characters, with letters.")
-    if said["layer"] not in get_args(Layer):
+    if fields["layer"] not in get_args(Layer):
         raise CannotBeRule("Choose a layer from the list.")
-    layer = cast(Layer, said["layer"])
+    layer = cast(Layer, fields["layer"])
     return Wish(
-        said["team"], int(said["number"]), said["title"], layer, said["subject"], said["magnitude"], known_as(room.user)
+        fields["team"],
+        int(fields["number"]),
+        fields["title"],
+        layer,
+        fields["subject"],
+        fields["magnitude"],
+        known_as(room.user),
     )
 
 
@@ -285,7 +291,7 @@ def _spans(chosen: list[str]) -> list[Span]:
 
 
 def filled(request: HttpRequest, room: Room) -> Json:
-    """Return what the form holds: a query from the address, a saved one, one that was asked before, or the last one."""
+    """Return the content of the form: a query from the address, a saved one, an earlier one, or the last one."""
     saved = _saved_of(request, room)
     if "sql" in request.GET:
         return {"sql": request.GET["sql"][: actions.LONGEST_SQL], "linked": True}
@@ -307,7 +313,7 @@ def answered(request: HttpRequest, room: Room, fields: Json, answer: Json, statu
 
 
 def page(request: HttpRequest, room: Room, fields: Json) -> Json:
-    """Return the frame: the form, saved queries, the last ones of this person."""
+    """Return the frame of the page: the form, saved queries, and this person's last queries."""
     gone = Q(deleted_by=room.user, deleted_at__gt=timezone.now() - UNDO_FOR)
     listed = queries.saved(room).filter(Q(deleted_at__isnull=True) | gone).select_related("author", "deleted_by")
     saved = fields.get("saved")
@@ -329,7 +335,7 @@ def page(request: HttpRequest, room: Room, fields: Json) -> Json:
 
 
 def tables(request: HttpRequest, room: Room) -> HttpResponse:
-    """Show which tables the room has, what their columns mean, and questions to begin with."""
+    """Show which tables the room has, what their columns mean, and example queries."""
     spec = analysis.case_of(room.incident, judged=False)
     shelf = Shelf(spec, store.cache_dir(room.incident.pk))
     described = shelf.described()
@@ -343,13 +349,13 @@ def tables(request: HttpRequest, room: Room) -> HttpResponse:
         for table in held
     ]
     own = ("artifacts", "hosts", "markers", "statements", "notes")
-    told = [row for table, row in zip(held, there, strict=True) if table.name not in own]
+    with_rows = [row for table, row in zip(held, there, strict=True) if table.name not in own]
     context = {
         "room": room,
         "there": there,
-        "examples": [example for row in told for example in cast(list[Any], row["examples"])[:2]][:8],
+        "examples": [example for row in with_rows for example in cast(list[Any], row["examples"])[:2]][:8],
         "empty": [table for table in described if not table.rows],
-        "has_evidence": bool(told),
+        "has_evidence": bool(with_rows),
         "purged": not spec.artifacts and room.incident.artifacts.filter(state=ArtifactState.PURGED).exists(),
         "may": {"upload": room.may(Right.UPLOAD)},
     }

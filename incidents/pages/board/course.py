@@ -1,4 +1,4 @@
-"""How the scores of the causes went over a room's evaluations: a small chart, and the same as a table. Pure."""
+"""How the scores of the causes changed over a room's evaluations: a small chart, and the same as a table. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARKS = (10, 20)  # decibans from which a cause is suspected, and from which it 
 
 @dataclass(frozen=True)
 class Judged:
-    """One evaluation: when, the state of its verdict, the score of each cause on its board."""
+    """One evaluation: its time, the state of its verdict, the score of each cause on its board."""
 
     number: int
     made_at: datetime
@@ -24,7 +24,7 @@ class Judged:
 
     @classmethod
     def of(cls, number: int, made_at: datetime, kept: Sequence[object] | None) -> Judged:
-        """Read what `Evaluation.scores` keeps: the state (if the report had one), then all codes, then all scores."""
+        """Read the content of `Evaluation.scores`: the state (if there was one), then all codes, then all scores."""
         rest = list(kept or [])
         state = str(rest.pop(0)) if len(rest) % 2 else ""
         half = len(rest) // 2
@@ -34,7 +34,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Line:
-    """A cause's way through the evaluations as an SVG path, with its name at the end."""
+    """A cause's score over the evaluations as an SVG path, with the cause's name at the end."""
 
     code: str
     path: str
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Level:
-    """A line across the chart at a number of decibans."""
+    """A horizontal line of the chart at a number of decibans."""
 
     y: float
     text: str
@@ -63,7 +63,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Course:
-    """The chart's parts. Empty of lines where fewer than two evaluations are there to compare."""
+    """The parts of the chart. There are no lines with fewer than two evaluations to compare."""
 
     lines: list[Line]
     levels: list[Level]
@@ -82,7 +82,7 @@ class Course:
 
 
 def course_of(judged: Sequence[Judged], names: Mapping[str, str]) -> Course:
-    """Draw the evaluations, oldest first: the causes that lead now or led once, at most five.
+    """Draw the evaluations, oldest first: at most five causes that lead now or led once.
 
     >>> course_of([], {}).lines
     []
@@ -124,7 +124,7 @@ def course_of(judged: Sequence[Judged], names: Mapping[str, str]) -> Course:
 
 
 def _chosen(judged: Sequence[Judged]) -> list[str]:
-    """Codes worth a line: those that led in some evaluation, newest leaders first, then the best of now."""
+    """Choose the causes to draw: those that led in some evaluation, newest leaders first, then the best of now."""
     led = [
         code
         for one in reversed(judged)
@@ -137,14 +137,14 @@ def _chosen(judged: Sequence[Judged]) -> list[str]:
 
 
 def _steps(points: Sequence[tuple[float, float]]) -> str:
-    """A score holds until the next evaluation says otherwise."""
+    """Draw a score as steps: it holds until the next evaluation changes it."""
     path = [f"M{points[0][0]:g} {points[0][1]:g}"]
     path += [f"H{x:g}V{y:g}" for x, y in points[1:]]
     return "".join(path)
 
 
 def _apart(places: Sequence[float]) -> list[float]:
-    """Move labels, given from the top down, so that none lies on another; those at the foot are pushed up again."""
+    """Move labels, ordered from the top down, so that none covers another; those at the bottom are pushed up again."""
     made: list[float] = []
     for place in places:
         made.append(max(place, made[-1] + LINE_GAP) if made else max(place, TOP + LINE_GAP / 2))

@@ -1,4 +1,4 @@
-"""Forms of the board: a row of evidence with a word for each cause, and a cause of people's own."""
+"""Forms of the board: a row of evidence with a weight for each cause, and a cause that people add."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS: Choices = [("", "says nothing"), *((word, word) for word in SPOKEN)]
 
 
 class ArgumentForm(UnknownIsNone):
-    """Why, a word for each cause of the board, and what it points at. Fields `word_<code>` follow the board."""
+    """Reason, a weight for each cause of the board, and cited lines. Fields `word_<code>` follow the board."""
 
     reason = forms.CharField(
         label="Why",
@@ -50,7 +50,7 @@ class ArgumentForm(UnknownIsNone):
         self.order_fields(["reason", *(f"word_{code}" for code in causes), "finding_key", "lines"])
 
     def clean_lines(self) -> tuple[int, int, int] | None:
-        """Return artifact, first and last line; an artifact alone is none, since a row points at lines."""
+        """Return artifact, first and last line; refuse an artifact without lines, since a row cites lines."""
         typed = self.cleaned_data["lines"]
         if not typed:
             return None
@@ -65,12 +65,12 @@ class ArgumentForm(UnknownIsNone):
         return [(code, self[f"word_{code}"]) for code in self.codes]
 
     def said(self) -> dict[str, str]:
-        """Return the words that were chosen, by code."""
+        """Return the chosen weights, by code."""
         return {code: word for code in self.codes if (word := self.cleaned_data.get(f"word_{code}"))}
 
 
 class CauseForm(UnknownIsNone):
-    """A free hypothesis. Its code stays once it stands on the board."""
+    """A hypothesis that a person adds. Its code stays the same once it is on the board."""
 
     cause = forms.CharField(
         max_length=200,

@@ -1,7 +1,7 @@
-"""The board of hypotheses as its page shows it: a report's board in words, what speaks against each cause first.
+"""The board of hypotheses as its page shows it: the report's board in words, the arguments against each cause first.
 
-Nothing is weighed here: cells, sums, chains and "what if" come from the report (`docs/cli.md`, `board`). A report that was
-made before the report had a board shows its hypotheses and no rows.
+Nothing is weighed here: cells, sums, chains and "what if" come from the report (`docs/cli.md`, `board`). For a report
+from before boards existed, only its hypotheses are shown, without rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rules.judging.scoring import CAUSES
 from rules.model import CLASSES, support_word
 
 STRONG = 10
-"""Decibans from which a cell is ++ or --: what carries a claim by itself. Any less is + or -; 0 says neither."""
+"""Decibans from which a cell is ++ or --: enough to carry a claim alone. Less is + or -; 0 is neither."""
 
 HINT = CLASSES["counter"]
 
@@ -29,7 +29,7 @@ PLACES = {"umbrella": "part of the way known, never a rival", "demand": "a load,
 
 @dataclass(frozen=True)
 class Cell:
-    """One weight in words; `value` is None where the group says nothing of the cause."""
+    """One weight in words; `value` is None if the group says nothing about the cause."""
 
     value: int | None
     counts: bool = True
@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def words(self) -> str:
-        """Say the mark for who cannot see it.
+        """Put the mark into words for people who cannot see it.
 
         >>> [Cell(n).words for n in (15, 3, 0, -6, -10, None)]
         ['strongly for', 'for', 'neither for nor against', 'against', 'strongly against', 'says nothing']
@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def tone(self) -> str:
-        """Name the look: for2, for1, none, against1, against2, or nothing for an empty cell."""
+        """Return the style of the cell: for2, for1, none, against1, against2, or empty for an empty cell."""
         if not self.value:
             return "" if self.value is None else "none"
         return f"{'for' if self.value > 0 else 'against'}{2 if abs(self.value) >= STRONG else 1}"
@@ -61,7 +61,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Objection:
-    """What weighs most against a cause: a finding, or a person's word."""
+    """The strongest argument against a cause: a finding, or a person's row."""
 
     weight: Cell
     claim: Claim | None
@@ -71,7 +71,7 @@ class Objection:
 
 @dataclass(frozen=True)
 class Sum:
-    """A score: its word first, the number on demand."""
+    """A score: shown as a word first, as a number on demand."""
 
     value: int
 
@@ -86,7 +86,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Column:
-    """A hypothesis. `caveats`: what limits the findings that speak for it; `under`: part or why of the column before it."""
+    """A hypothesis. `caveats`: limits of the findings for it; `under`: it is part or reason of the column before."""
 
     code: str
     cause: str
@@ -108,7 +108,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """An evidence group. `joint`: its place in a chain (`first`, `inner`, `last`), empty where it counts by itself."""
+    """An evidence group. `joint`: its place in a chain (`first`, `inner`, `last`), empty if it counts by itself."""
 
     name: str
     title: str
@@ -128,7 +128,7 @@ class Row:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What would hold without something: a sentence's parts. `changes`: the verdict would be another one."""
+    """What would hold without something, as parts of a sentence. `changes`: the verdict would be another one."""
 
     what: str
     then: str
@@ -138,7 +138,7 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Turning:
-    """Evidence that could turn the board, with the sentence what it would do."""
+    """Evidence that could overturn the board, with a sentence on its effect."""
 
     ask: Ask
     effect: str
@@ -149,7 +149,7 @@ class Turning:
 
 @dataclass(frozen=True)
 class Signed:
-    """A person's row as its list shows it: each word with the cause that it speaks of."""
+    """A person's row as its list shows it: each weight with its cause."""
 
     row: Argument
     told: list[tuple[str, str]]
@@ -157,7 +157,7 @@ class Signed:
 
 @dataclass(frozen=True)
 class Board:
-    """The whole page; empty where nothing was judged."""
+    """The whole page; empty if nothing was judged."""
 
     columns: list[Column]
     rows: list[Row]
@@ -172,12 +172,12 @@ class Board:
 
     @property
     def rivals(self) -> int:
-        """How many columns compete; those after them stand beside the contest."""
+        """Return the number of columns that compete; the columns after them do not."""
         return sum(column.rival for column in self.columns)
 
     @property
     def blocks(self) -> list[tuple[Column, list[tuple[Row, Cell]]]]:
-        """Return each cause with the rows that speak of it, for narrow screens."""
+        """Return each cause with the rows that concern it, for narrow screens."""
         return [
             (column, [(row, row.cells[n]) for row in self.rows if row.cells[n].value is not None])
             for n, column in enumerate(self.columns)
@@ -189,12 +189,12 @@ class Board:
 
     @property
     def idle(self) -> int:
-        """How many rows change nothing when they alone are left out."""
+        """Return the number of rows that change nothing when only they are left out."""
         return len(self.rows) - sum(one.changes for one in self.what_ifs)
 
 
 def board_of(outlook: Outlook, arguments: Iterable[Argument], free: Iterable[FreeCause]) -> Board:
-    """Lay a report's board out. `arguments`, `free`: what people put on it, so that their authors can change it."""
+    """Lay out a report's board. `arguments`, `free`: what people put on it, so that their authors can change it."""
     raw = [row for row in outlook.report.get("hypotheses") or [] if row.get("code")]
     held = outlook.report.get("board") or {}
     verdict = outlook.report.get("verdict") or {}
@@ -265,7 +265,7 @@ def signed(rows: Iterable[Argument], board: Board) -> list[Signed]:
 
 
 def _columns(outlook: Outlook, raw: Sequence[Json], leader: str, free: Mapping[str, FreeCause]) -> list[Column]:
-    """Return the causes best first, parts and whys after what they belong to, those that are no rivals at the end."""
+    """Return the causes best first, parts and reasons after what they belong to, those that do not compete last."""
     of = {str(row["code"]): row for row in raw}
     heads = [row for row in raw if (row.get("part_of") or row.get("why_of")) not in of]
     below = {
@@ -274,7 +274,7 @@ def _columns(outlook: Outlook, raw: Sequence[Json], leader: str, free: Mapping[s
     }
 
     def best(head: Json) -> int:
-        # A part that is merely less refuted than its whole does not lift it.
+        # A part with a score of 0 or less does not lift its whole, even if the whole scores lower.
         parts = [int(row["score"]) for row in below[str(head["code"])] if row.get("part_of") and row["score"] > 0]
         return max([int(head["score"]), *parts])
 
@@ -334,17 +334,17 @@ def _objection(outlook: Outlook, row: Json) -> Objection | None:
         return None
     claim = outlook.claim(str(worst["finding"])) if worst.get("finding") else None
     author, _, reason = str(worst["group"]).removeprefix("said by ").partition(": ")
-    said = worst.get("finding") is None
+    by_person = worst.get("finding") is None
     return Objection(
         Cell(int(worst["decibans"])),
         claim,
-        author if said else "",
-        reason if said else claim.headline if claim else str(worst["group"]),
+        author if by_person else "",
+        reason if by_person else claim.headline if claim else str(worst["group"]),
     )
 
 
 def _caveats(outlook: Outlook, code: str) -> list[tuple[Claim, str]]:
-    """What limits the findings that speak for a cause with more than a hint, strongest first, each text once."""
+    """Return what limits the findings that clearly support a cause, strongest finding first, each text once."""
     speaking = [claim for claim in outlook.claims if (claim.raw.get("cells") or {}).get(code, 0) > HINT and claim.key]
     speaking.sort(key=lambda claim: -claim.raw["cells"][code])
     once: dict[str, Claim] = {}
@@ -358,7 +358,7 @@ def _caveats(outlook: Outlook, code: str) -> list[tuple[Claim, str]]:
 
 
 def _what_ifs(held: Json, leader: Column, state: str, causes: Mapping[str, str]) -> list[WhatIf]:
-    """Say what would hold without each group and each artifact; only what would change something, most first."""
+    """Say what would hold without each group and each artifact; only those that would change something, most first."""
     made = [
         _what_if(f"“{group['title']}”", group["without"], leader, state, causes) for group in held.get("groups") or []
     ]
@@ -396,13 +396,13 @@ _STATES = {
 }
 
 
-# --- what could turn it -----------------------------------------------------------------------------------------------
+# --- what could overturn it ------------------------------------------------------------------------------------------
 
 
 def _turning(
     outlook: Outlook, wanted: Sequence[Json], causes: Mapping[str, str], leader: Column | None
 ) -> list[Turning]:
-    """What could overturn the leader, each command once with its largest effect."""
+    """Return what could overturn the leader, each command once with its largest effect."""
     once: dict[tuple[str, str], Turning] = {}
     for entry, ask in zip(wanted, outlook.asked(wanted), strict=True):
         key = (ask.command or ask.why, str(entry.get("host") or ""))

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/board."""
+"""Addresses of the board."""
 
 from __future__ import annotations
 

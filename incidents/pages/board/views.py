@@ -1,4 +1,4 @@
-"""The board: which explanation wins and what speaks against it; rows of evidence and causes that people put on it."""
+"""The board: which explanation leads and what speaks against it; rows of evidence and causes that people add."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def say(request: HttpRequest, slug: str) -> HttpResponse:
-    """Put a row of evidence on the board; `?finding=`, `?lines=3:91-107`, `?cause=H-NET&word=against`: begun elsewhere."""
+    """Put a row of evidence on the board, filled in by `?finding=`, `?lines=3:91-107`, `?cause=H-NET&word=against`."""
     return _say(request, _entered(request, slug), None)
 
 
@@ -78,13 +78,13 @@ def said(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     if row is None:
         raise Refused("There is no such row on the board.", 404)
     if row.author_id != room.user.pk:
-        raise Refused("Only its author changes a row; add one of your own that says otherwise.", 403)
+        raise Refused("Only its author can change a row; add one of your own instead.", 403)
     return _say(request, room, row)
 
 
 @require_POST
 def said_off(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Take a row off the board; its place offers to undo it."""
+    """Take a row off the board; undo is offered in its place."""
     actions.take_off(access.enter(request.user, slug, Right.CASE), id)
     return redirect(f"{reverse('board', args=[slug])}#said-{id}")
 
@@ -142,11 +142,11 @@ def _begun(request: HttpRequest) -> dict[str, Any]:
 
 
 def _causes(room: Room) -> dict[str, str]:
-    """Return the causes that a row may speak of: those on the board first, as it orders them, then all others that are known."""
+    """Return the causes that a row may concern: those on the board in its order, then all other known causes."""
     on_board = {column.code: column.cause for column in board_of(newest(room, [])[0], (), ()).columns}
     free = dict(room.incident.free_causes.filter(removed_at__isnull=True).values_list("code", "cause"))
     known = {code: cause.text for code, cause in CAUSES.items()}
-    # One that the report names and nobody holds any more cannot be spoken of.
+    # A cause in the report that neither the rules nor a person know any more cannot be chosen.
     return {code: text for code, text in (on_board | free | known).items() if code in known or code in free}
 
 
@@ -158,7 +158,7 @@ def _findings(room: Room, initial: dict[str, Any]) -> list[tuple[str, str]]:
     return [(key, visible(str(headline or rule))[:100]) for key, rule, headline in named]
 
 
-# --- causes of people's own -------------------------------------------------------------------------------------------
+# --- causes that people add ------------------------------------------------------------------------------------------
 
 
 @require_http_methods(["GET", "POST"])
@@ -218,11 +218,11 @@ def _cause(request: HttpRequest, room: Room, row: FreeCause | None) -> HttpRespo
     return render(request, "board/cause.html", context, status=status)
 
 
-# --- what they need ---------------------------------------------------------------------------------------------------
+# --- shared by the views ---------------------------------------------------------------------------------------------
 
 
 def _entered(request: HttpRequest, slug: str) -> Room:
-    """Enter to write. What is posted to a room that was closed meanwhile comes back in its form, with the reason."""
+    """Enter the room to write. A form posted to a room that was closed meanwhile is shown again with the reason."""
     room = access.enter(request.user, slug)
     if request.method != "POST" or Right.CASE not in room.rights:
         room.require(Right.CASE)
@@ -230,7 +230,7 @@ def _entered(request: HttpRequest, slug: str) -> Room:
 
 
 def _shown_to(room: Room) -> Q:
-    """Rows that stand, and those that were taken off just now: their authors and leads are offered the undo."""
+    """Select rows that stand, and those just taken off, for which their authors and leads are offered undo."""
     lately = Q(removed_at__gt=timezone.now() - UNDO_FOR)
     return Q(removed_at__isnull=True) | (lately if room.may(Right.PEOPLE) else lately & Q(author=room.user))
 
@@ -240,7 +240,7 @@ def _living(rows: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _waiting(laid: Board, arguments: list[Argument], free: list[FreeCause]) -> int:
-    """How many of people's rows and causes the board does not hold yet, since it is judged again."""
+    """Count people's rows and causes that the shown board does not have yet, because the room is being judged again."""
     there = {row.argument.pk for row in laid.rows if row.argument}
     return sum(row.pk not in there for row in arguments) + sum(row.code not in laid.causes for row in free)
 

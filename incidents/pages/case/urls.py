@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/case."""
+"""Addresses of the case page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The case as people describe it: symptom, hosts, markers, phases, statements. Every change judges the room again."""
+"""The case as people describe it: symptom, hosts, markers, phases, statements. Each change judges the room again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def case(request: HttpRequest, slug: str) -> HttpResponse:
         room.require(Right.CASE)
     form = SymptomForm(data, initial=values_of_incident(room.incident))
     lists = _lists(room, data)
-    # Each list is checked even if an earlier one has errors: people want to see all of them at once.
+    # Every list is checked even after an error, so that people see all errors at once.
     if data is not None and all([form.is_valid(), *[rows.is_valid() for rows in lists.values()]]):
         try:
             with transaction.atomic():
@@ -70,7 +70,7 @@ def case(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def case_yaml(request: HttpRequest, slug: str) -> HttpResponse:
-    """Hand out the case as `python -m rules` reads it."""
+    """Hand out the case in the form that `python -m rules` reads."""
     room = access.enter(request.user, slug)
     answer = HttpResponse(analysis.case_yaml(room.incident), content_type="application/yaml; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="case.yaml"'
@@ -152,7 +152,7 @@ def _save(room: Room, form: SymptomForm, lists: dict[str, Rows]) -> None:
 
 
 def _apply(rows: Rows, put: Callable[[Row, int | None], None], remove: Callable[[int], None]) -> None:
-    """Carry out what was changed in a list, and nothing else: the record names deeds, not saved forms."""
+    """Carry out only what changed in a list: the activity record names actions, not saved forms."""
     for form in rows.forms:
         id = form.cleaned_data.get("id") if form.cleaned_data else None
         if form.cleaned_data.get("DELETE"):

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/clocks."""
+"""Addresses of the clocks page."""
 
 from __future__ import annotations
 

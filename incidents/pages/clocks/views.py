@@ -1,4 +1,4 @@
-"""The clocks of a room: what each is, what ties it to the others, what was refused; people may state an offset."""
+"""The clocks of a room: what each is, what ties it to others, which ties were refused; people may state an offset."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ class OffsetForm(forms.Form):
         self.fields["ref"].initial = choices[1][0] if len(choices) > 1 else None
 
     def clean(self) -> dict[str, Any]:
-        said: dict[str, Any] = super().clean() or {}
-        if not {"clock", "ref", "ahead", "err"} <= said.keys():
-            return said
-        if said["clock"] == said["ref"]:
-            self.add_error("ref", "Choose another clock than the first.")
-            return said
-        ours, theirs = self.clocks[said["clock"]], self.clocks[said["ref"]]
-        middle = self._seconds(said["ahead"].strip(), ours, theirs)
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not {"clock", "ref", "ahead", "err"} <= cleaned.keys():
+            return cleaned
+        if cleaned["clock"] == cleaned["ref"]:
+            self.add_error("ref", "Choose a clock other than the first.")
+            return cleaned
+        ours, theirs = self.clocks[cleaned["clock"]], self.clocks[cleaned["ref"]]
+        middle = self._seconds(cleaned["ahead"].strip(), ours, theirs)
         if middle is None:
-            return said
-        said["lo"], said["hi"] = middle - said["err"], middle + said["err"]
-        if is_wall(ours) == is_wall(theirs) and abs(middle) > FAR_S and not said.get("far"):
+            return cleaned
+        cleaned["lo"], cleaned["hi"] = middle - cleaned["err"], middle + cleaned["err"]
+        if is_wall(ours) == is_wall(theirs) and abs(middle) > FAR_S and not cleaned.get("far"):
             days = abs(middle) / FAR_S
             self.add_error("far", f"That is {days:.1f} days. Tick this if it is meant.")
-        return said
+        return cleaned
 
     def _seconds(self, text: str, ours: dict[str, Any], theirs: dict[str, Any]) -> float | None:
-        """Read an offset in seconds; with one clock of day times, the time of the other's zero as well."""
+        """Read an offset in seconds; if one clock shows times of day, also the time of the other's zero."""
         try:
             middle = float(text.replace(",", "."))
         except ValueError:
@@ -86,7 +86,8 @@ class OffsetForm(forms.Form):
 def clocks(request: HttpRequest, slug: str) -> HttpResponse:
     """Show clocks, offsets, jumps; a POST checks or states an offset, or takes one back.
 
-    `?clock=&ref=&at=` moves the slider of one tie (`part=try`: only what that means), `?clock=&ref=&ahead=&err=` fills the form.
+    `?clock=&ref=&at=` moves the slider of one tie (`part=try`: only its result), `?clock=&ref=&ahead=&err=` fills in
+    the form.
     """
     room = access.enter(request.user, slug)
     report = newest_report(room.incident) or {}
@@ -102,11 +103,11 @@ def clocks(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("clocks", slug)
         form = OffsetForm(report, request.POST)
         if form.is_valid():
-            said = form.cleaned_data
+            fields = form.cleaned_data
             if request.POST.get("do") != "check":
-                actions.put_offset(room, said["clock"], said["ref"], said["lo"], said["hi"], said["text"])
+                actions.put_offset(room, fields["clock"], fields["ref"], fields["lo"], fields["hi"], fields["text"])
                 return redirect("clocks", slug)
-            contradicted = words.against(report, said["clock"], said["ref"], said["lo"], said["hi"])
+            contradicted = words.against(report, fields["clock"], fields["ref"], fields["lo"], fields["hi"])
             checked = True
     found = words.domains(report)
     context = shell(room, "clocks") | {
@@ -125,17 +126,17 @@ def clocks(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _moved(request: HttpRequest) -> dict[tuple[str, str], int]:
-    """Return the place of the one slider that an address moves."""
+    """Return the position of the one slider that an address moves."""
     at = request.GET.get("at")
     if at is None:
         return {}
     if not (at.isascii() and at.isdigit() and len(at) < 6):
-        raise Refused("A place of the slider is a whole number.", 400)
+        raise Refused("The position of the slider must be a whole number.", 400)
     return {(request.GET.get("clock", ""), request.GET.get("ref", "")): int(at)}
 
 
 def _tried(request: HttpRequest, room: Room, report: dict[str, Any], moved: dict[tuple[str, str], int]) -> HttpResponse:
-    """Answer with what the moved slider means; 404 for clocks that nothing ties."""
+    """Answer with the result of the moved slider; 404 for clocks without a tie."""
     found = [(ids, words.tried(report, *ids, at)) for ids, at in moved.items()]
     if not found or found[0][1] is None:
         raise Refused("Nothing ties these two clocks any more.", 404)
@@ -145,7 +146,7 @@ def _tried(request: HttpRequest, room: Room, report: dict[str, Any], moved: dict
 
 
 def _stated(room: Room, report: dict[str, Any]) -> list[dict[str, Any]]:
-    """List the offsets that people stated, in words, with what became of them."""
+    """List the offsets that people stated, in words, and whether they were accepted."""
     names = words.named(report)
     by_id = {clock["clock"]: clock for clock in report.get("clocks", ())}
     refused = {

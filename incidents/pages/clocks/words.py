@@ -1,6 +1,6 @@
-"""A report's clocks, in words: what each one is, how far it is from the others, which lines say so, what was refused.
+"""A report's clocks in words: what each is, how far it is from the others, which lines show it, what was refused.
 
-Offsets are differences of readings (`rules.clocks.readings`): `clock` shows so many seconds more than `ref`.
+Offsets are differences of readings (`rules.clocks.readings`): `clock` shows this many seconds more than `ref`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ KINDS = {
     "interval": "samples at a steady interval",
     "none": "no clock, only an order",
 }
-#: Places of the slider that tries an offset; it reaches beyond either bound by half of what lies between them, at least by this.
+#: Number of positions of the slider that tries an offset; it extends beyond each bound by half the distance of the
+#: bounds, at least by this.
 PLACES = 200
 LEAST_BEYOND_S = 0.001
-#: Stamps of traces end at the microsecond: what is nearer to a bound than that lies on it.
+#: Stamps of traces have microseconds: an offset nearer to a bound than this lies on the bound.
 STAMP_S = 1e-6
-#: Beyond this two clocks of one incident are called far apart, and a person has to say it twice.
+#: Offset in seconds above which two clocks of one incident count as far apart, so that a person has to confirm it.
 FAR_S = 86400.0
 
 
@@ -52,7 +53,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Pair:
-    """Lines on either side, and the offsets that they leave."""
+    """Lines on both sides, and the offsets that they allow."""
 
     artifact: int
     lines: tuple[int, int]
@@ -63,10 +64,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Try:
-    """An offset that somebody tries between and beyond the bounds of a tie; nothing is drawn or judged by it.
+    """An offset that somebody tries between and beyond the bounds of a tie; it changes no drawing and no judgement.
 
-    `places`: of the slider, where the first and the last allowed offset lie. `pairs`: the cited ones, each with by how much
-    it is missed (empty: it agrees). `ahead`, `err`: how the form states it, giving way up to the nearer bound.
+    `places`: slider positions of the first and last allowed offset. `pairs`: the cited pairs, each with the amount by
+    which it is missed (empty: it agrees). `ahead`, `err`: the values for the form, with a tolerance up to the nearer
+    bound.
     """
 
     at: int
@@ -107,7 +109,7 @@ class Offset:
 
 @dataclass(frozen=True)
 class Check:
-    """What looks like a jump of a clock or like a time zone."""
+    """A possible jump of a clock or time zone difference."""
 
     clock: str
     ref: str
@@ -115,7 +117,7 @@ class Check:
 
 
 def named(report: Json) -> dict[str, str]:
-    """Name every clock of a report by its host and artifact; several of one artifact also by their first line."""
+    """Name every clock of a report by host and artifact; several of one artifact also by their first line."""
     of_artifact: dict[int, list[Json]] = {}
     for clock in report.get("clocks", ()):
         rows = of_artifact.setdefault(clock["artifact"], [])
@@ -130,7 +132,7 @@ def named(report: Json) -> dict[str, str]:
 
 
 def domains(report: Json) -> list[Domain]:
-    """List the clocks of a report; those that tell time come first."""
+    """List the clocks of a report, those that show time first."""
     names, made, seen = named(report), [], set()
     for clock in report.get("clocks", ()):
         if clock["clock"] in seen:
@@ -186,7 +188,7 @@ def stamp(clock: Json, at: float | None) -> str:
 
 
 def day_time(reading: float) -> str:
-    """Write seconds since 1970 as date and time with milliseconds. In 1970 the year is unknown, in its January the day too.
+    """Write seconds since 1970 as date and time with milliseconds. In 1970 the year is unknown, in January the day too.
 
     >>> day_time(3600.5), day_time(9006612.0)
     ('01:00:00.500', '04-15 05:50:12.000 of an unknown year')
@@ -206,12 +208,12 @@ def _whole(reading: float) -> str:
 
 
 def is_wall(clock: Json) -> bool:
-    """Tell whether a clock shows times of day."""
+    """Return whether a clock shows times of day."""
     return clock["kind"] in WALL
 
 
 def offsets(report: Json, at: Mapping[tuple[str, str], int]) -> list[Offset]:
-    """List what ties clocks and what was refused; accepted ones first. `at`: places of sliders that were moved."""
+    """List accepted ties between clocks first, then refused ones. `at`: positions of sliders that were moved."""
     names = named(report)
     by_id = {clock["clock"]: clock for clock in report.get("clocks", ())}
     made = []
@@ -247,9 +249,9 @@ def _pair(ours: Json, theirs: Json, pair: Json) -> Pair:
 
 
 def tried(report: Json, clock: str, ref: str, at: int | None = None) -> Try | None:
-    """Return what a place of the slider (None: the middle) means for an accepted tie; None where there is nothing to try.
+    """Return what a slider position (None: the middle) means for an accepted tie; None without a slider.
 
-    A tie by drift has other bounds at each moment, and a person's word has no pairs: neither has a slider.
+    A tie with drift has other bounds at each moment, and a statement has no pairs: neither has a slider.
     """
     by_id = {one["clock"]: one for one in report.get("clocks", ())}
     ours, theirs = by_id.get(clock), by_id.get(ref)
@@ -282,13 +284,13 @@ def tried(report: Json, clock: str, ref: str, at: int | None = None) -> Try | No
 
 
 def _missed(offset: float, lo: float, hi: float) -> float:
-    """Return by how many seconds an offset lies outside of bounds; 0 where it lies inside, as finely as stamps tell."""
+    """Return by how many seconds an offset lies outside the bounds; 0 inside them, to the precision of stamps."""
     by = max(lo - offset, offset - hi)
     return by if by > STAMP_S else 0.0
 
 
 def says(clock: Json | None, ref: Json | None, lo: float | None, hi: float | None) -> str:
-    """Say an offset: how far ahead or behind, or where a trace's zero would lie on a clock of day times."""
+    """Put an offset into words: how far ahead or behind, or where a trace's zero would lie on a clock of day times."""
     if lo is None or hi is None:
         return "no offset fits"
     middle, half = (lo + hi) / 2, (hi - lo) / 2
@@ -301,7 +303,7 @@ def says(clock: Json | None, ref: Json | None, lo: float | None, hi: float | Non
 
 
 def leaves(clock: Json, ref: Json, lo: float, hi: float) -> str:
-    """Say which offsets a pair leaves.
+    """Write the range of offsets that a pair allows.
 
     >>> a = {"kind": "wall-utc"}
     >>> leaves(a, a, 0.157, 0.237)
@@ -319,7 +321,7 @@ def _drift(row: Json) -> str:
 
 
 def checks(report: Json) -> list[Check]:
-    """List jumps of clocks and differences that look like a zone; nothing of this is applied."""
+    """List jumps of clocks and differences that look like a time zone; none of them is applied."""
     names = named(report)
     made = []
     for row in report.get("clock_checks", ()):
@@ -334,7 +336,7 @@ def checks(report: Json) -> list[Check]:
 
 
 def undecidable(report: Json) -> list[tuple[str, str, str]]:
-    """Return pairs of aligned clocks with the distance (in words) below which nobody can say what came first."""
+    """Return pairs of aligned clocks with the distance (in words) below which the order of events is unknown."""
     names = named(report)
     frames: dict[str, list[Json]] = {}
     for clock in report.get("clocks", ()):
@@ -357,7 +359,7 @@ def _meet(one: Json, other: Json, near: float) -> bool:
 
 
 def against(report: Json, clock: str, ref: str, lo: float, hi: float) -> list[str]:
-    """Say what of the evidence contradicts a stated offset, and by how much; empty where nothing does."""
+    """List the evidence that contradicts a stated offset, and by how much; empty if none does."""
     names, found = named(report), []
     for row in report.get("clock_map", ()):
         if {row["clock"], row["ref"]} != {clock, ref} or row["method"] == "statement":
@@ -375,7 +377,7 @@ def against(report: Json, clock: str, ref: str, lo: float, hi: float) -> list[st
 
 
 def tellers(report: Json) -> list[Domain]:
-    """List the clocks that can be tied by a person's word."""
+    """List the clocks that a statement can tie."""
     return [domain for domain in domains(report) if domain.tells_time]
 
 

@@ -1,4 +1,4 @@
-"""A border between two phases: what it would part, made, taken back."""
+"""A border between two phases: show what it would separate, make it, take it back."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class BorderForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @never_cache
 def border(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show what a border before a line would part; a POST makes it, or with `do=undo` takes it back."""
+    """Show what a border before a line would separate; a POST makes it, or with `do=undo` takes it back."""
     room = access.enter(request.user, slug, Right.CASE)
     if request.POST.get("do") == "undo":
         made = actions.read_made(request.POST.get("made", "")[:500])
@@ -60,24 +60,28 @@ def border(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("compare", slug)
     form = BorderForm(request.POST or None, initial=_place(request), auto_id="border_%s")
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
+        fields = form.cleaned_data
         try:
             done = actions.make_border(
-                room, said["artifact"], said["line"], said["first"], said["second"], said["label"], said["changed"].splitlines()
+                room, fields["artifact"], fields["line"], fields["first"], fields["second"], fields["label"], fields["changed"].splitlines()
             )  # fmt: skip
         except Refused as refused:
             if refused.status in (403, 404, 409):
                 raise
             form.add_error(None, refused.message)
         else:
-            sides = {"a": f"phase:{said['first'].strip()}", "b": f"phase:{said['second'].strip()}", "made": done.text}
+            sides = {
+                "a": f"phase:{fields['first'].strip()}",
+                "b": f"phase:{fields['second'].strip()}",
+                "made": done.text,
+            }
             return redirect(f"{reverse('compare', args=[slug])}?{urlencode(sides)}")
     spec = analysis.case_of(room.incident)
     place = form.cleaned_data if form.is_bound and {"artifact", "line"} <= form.cleaned_data.keys() else form.initial
     number_, line = int(place["artifact"]), int(place["line"])
     cut = comparisons.cut_at(Case(spec), number_, line)
     if cut is None:
-        raise Refused("There is no such line, or nothing of the same kind before it that a border could part.", 404)
+        raise Refused("There is no such line, or nothing of the same kind before it that a border could separate.", 404)
     if not form.is_bound:
         form.initial = {**form.initial, "first": cut.first, "second": cut.second}
     quoted = _quoted(room, number_, line)

@@ -1,4 +1,4 @@
-"""The ledger of a room: each change and each action, who and when, what was expected, what was measured, what remains."""
+"""The ledger of a room: each change and action with who and when, what was expected and measured, what remains."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Entry:
     changed: tuple[str, ...]
     restart_added: bool
     who: str
-    at: Any  # datetime, None where nobody knows the hour
+    at: Any  # datetime, None if the time is unknown
     between: tuple[str, str] | None
     expected: str
     state: str
@@ -55,9 +55,9 @@ class Entry:
 def entries(
     incident: Incident, spec: CaseSpec, ordered: Sequence[str], measure: Measure, *, symptom: bool
 ) -> list[Entry]:
-    """Return the ledger, changes in the order of the phases and then by their hour, actions that changed nothing last.
+    """Return the ledger: changes in the order of phases and times, then actions that changed nothing.
 
-    `symptom`: what is measured is what the symptom speaks of (`is_symptom`).
+    `symptom`: the measured series is the one that the symptom names (`is_symptom`).
     """
     actions = list(
         incident.actions.filter(deleted_at__isnull=True).select_related("owner", "done_by", "marker")[: MOST + 1]
@@ -81,7 +81,7 @@ def _of_marker(marker: Marker, action: Action | None, ordered: Sequence[str]) ->
     changed = tuple(with_restart(RuleMarker(changed=tuple(marker.changed))))
     between = (marker.from_phase, marker.to_phase) if marker.from_phase and marker.to_phase else None
     if between is None and len(ordered) == 2:
-        between = (ordered[0], ordered[1])  # a bare instant parts the only two phases there are
+        between = (ordered[0], ordered[1])  # a marker without phases separates the only two phases that exist
     who = action.done_by if action and action.done_by else marker.author
     return Entry(
         label=marker.label,
@@ -125,32 +125,32 @@ def _measured(
     row: Entry, incident: Incident, spec: CaseSpec, ordered: Sequence[str], measure: Measure, symptom: bool
 ) -> Entry:
     if row.between is None:
-        return replace(row, words="It lies between no two phases: name them on the Case page, or make a border.", verdict="–")  # fmt: skip
+        return replace(row, words="It is not between two phases: name them on the Case page, or make a border.", verdict="–")  # fmt: skip
     if any(phase not in ordered for phase in row.between) or row.between[0] == row.between[1]:
-        return replace(row, words="No evidence is of both of its phases.", verdict="–")
+        return replace(row, words="At least one of its phases has no evidence.", verdict="–")
     found = measure(*row.between)
     border = phases.between(spec, ordered, *row.between)
-    told = (
+    caveats = (
         [f"{len(border.changed)} things at once: their effects cannot be told apart."]
         if len(border.changed) > 1
         else []
     )
     if border.taken_back_by:
-        told.append(f"Taken back afterwards by “{border.taken_back_by}”.")
+        caveats.append(f"Taken back afterwards by “{border.taken_back_by}”.")
     return replace(
         row,
         measured=found,
         words=str(found["headline"]),
         remaining=remaining(incident, found, symptom=symptom),
         verdict=str(found["title"]) + ("; several changes" if len(border.changed) > 1 else ""),
-        caveats=tuple(told),
+        caveats=tuple(caveats),
     )
 
 
 def is_symptom(incident: Incident, name: str, title: str) -> bool:
-    """Tell whether a series is what the symptom speaks of: connects where it is about connecting, or of that name.
+    """Decide whether a series is what the symptom names: connects if it is about connecting, or a series of that name.
 
-    The unit alone does not say it: a listener's cycle and a login are both seconds.
+    The unit alone does not decide: a listener's cycle and a login are both seconds.
     """
     text = (incident.symptom_text or "").lower()
     if name.partition(":")[0] == "connects":
@@ -159,32 +159,32 @@ def is_symptom(incident: Incident, name: str, title: str) -> bool:
 
 
 def remaining(incident: Incident, found: Json, *, symptom: bool) -> str:
-    """Say what is left of the symptom: from its bad value to the normal one, as the later side shows it."""
+    """Say how much of the symptom is left: where the later side lies between its normal and its bad value."""
     bad, normal, unit = incident.symptom_bad, incident.symptom_normal, incident.symptom_unit or ""
     side = found["second"]
     if bad is None or normal is None:
         return "unknown: say on the Case page which value is bad and which is normal"
     if not symptom or unit != found["unit"]:
-        return f"not told by this series: the symptom is {visible(incident.symptom_text or 'another quantity')}"
+        return f"this series does not show it: the symptom is {visible(incident.symptom_text or 'another quantity')}"
     if side is None:
         return "nothing measured after it"
-    told = []
+    texts = []
     now, sign = side["median"], 1 if bad > normal else -1
     if (now - normal) * sign <= 0:
-        told.append(f"nothing at the median: {amount(now, unit)}, normal is {amount(normal, unit)}")
+        texts.append(f"nothing at the median: {amount(now, unit)}, normal is {amount(normal, unit)}")
     elif (left := (now - normal) / (bad - normal)) > 1:
-        told.append(f"all of it and more: {amount(now, unit)} at the median")
+        texts.append(f"all of it and more: {amount(now, unit)} at the median")
     else:
-        told.append(f"{percent(left)} of the way: {amount(now, unit)} at the median, normal is {amount(normal, unit)}")
+        texts.append(f"{percent(left)} of the way: {amount(now, unit)} at the median, normal is {amount(normal, unit)}")
     tail = found["tail"]
     if tail and tail["tail1"] and bad > tail["limit"]:
         wilson = tail["wilson2"]
         slow = f"the bad value was one of the slow ones: {tail['tail1']} of {found['n1']} before, {tail['tail2']} of {found['n2']} after"
-        told.append(f"{slow} (at most {percent(wilson['hi'])}, 95 %)")
-    return "; ".join(told)
+        texts.append(f"{slow} (at most {percent(wilson['hi'])}, 95 %)")
+    return "; ".join(texts)
 
 
-# --- for other programs -------------------------------------------------------------------------------------------
+# --- export -------------------------------------------------------------------------------------------------------
 
 
 def rows(found: Iterable[Entry]) -> Iterable[list[object]]:
@@ -212,7 +212,7 @@ def rows(found: Iterable[Entry]) -> Iterable[list[object]]:
 
 
 def as_csv(found: Iterable[Entry]) -> str:
-    """Write the ledger as CSV; no cell is taken for a formula, and nothing invisible stays so."""
+    """Write the ledger as CSV; no cell reads as a formula, and invisible characters are spelled out."""
     out = io.StringIO()
     sheet = csv.writer(out, lineterminator="\r\n")
     sheet.writerow(COLUMNS)
@@ -237,7 +237,7 @@ def as_markdown(found: Iterable[Entry], title: str, series_title: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text as a cell: its signs mean nothing, its line breaks are blanks."""
+    """Write a text as a table cell: markup is escaped, line breaks become blanks."""
     plain = visible(" ".join(text.split()))
     for sign in "\\`*_[]<>|#":
         plain = plain.replace(sign, f"\\{sign}")

@@ -1,4 +1,4 @@
-"""What an address asks to be compared: a series and two sides of it, as far as the room has them."""
+"""Read from an address which series and which two sides of it to compare, as far as the room has them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from rules.model import CaseSpec
 
 Json = dict[str, Any]
 
-#: What people most likely want to see compared, where two phases have it.
+#: Kinds of series offered first if two phases have them.
 FIRST_CHOICE = ("connects", "cycle", "request", "dbcall", "wait", "call")
 
 
 @dataclass
 class Asked:
-    """What an address asks to be compared, as far as it can be: faults say what cannot, in words."""
+    """The comparison that an address asks for; `faults` say in words what cannot be compared."""
 
     room: Room
     spec: CaseSpec
@@ -49,7 +49,7 @@ class Asked:
 
     @cached_property
     def phases(self) -> list[str]:
-        """The phases that evidence has, in time; those that only a marker names are none yet."""
+        """Return the phases that have evidence, in time order, without those that only a marker names."""
         seen = list(dict.fromkeys(s.phase for s in self.source.case.stretches if s.phase))
         return [phase for phase in phases.in_order(self.spec, seen) if phase in seen]
 
@@ -104,12 +104,14 @@ class Asked:
             held = next((a for a in self.spec.artifacts if a.id == int(rest)), None)
             if held is not None:
                 return Side(text, f"artifact {held.id} ({visible(held.file)[:60]})", artifact=held.id)
-            self.faults.append(f"Artifact {int(rest)} is not there to be compared: it was purged, or nobody has read it yet.")  # fmt: skip
+            self.faults.append(f"Artifact {int(rest)} cannot be compared: it was purged, or it has not been read yet.")  # fmt: skip
             return None
         if kind == "range" and (side := self._stretch(text, rest)):
             return side
-        words = f"“{visible(text[:60])}” is no phase, artifact or stretch of time of this room."
-        self.faults.append(f"No evidence is of a phase called “{visible(rest[:60])}”." if kind == "phase" else words)
+        words = f"“{visible(text[:60])}” is not a phase, artifact or range of time of this room."
+        self.faults.append(
+            f"No evidence belongs to a phase called “{visible(rest[:60])}”." if kind == "phase" else words
+        )
         return None
 
     def _stretch(self, text: str, rest: str) -> Side | None:
@@ -122,8 +124,8 @@ class Asked:
             return None
         if frame is None or not (math.isfinite(start) and math.isfinite(end) and start < end):
             return None
-        told = f"{start:g} to {end:g}" + ("" if frame.ordered else " s")
-        return Side(text, f"{frames.title(frame, self.report)} {told}", frame=frame, start=start, end=end)
+        range_text = f"{start:g} to {end:g}" + ("" if frame.ordered else " s")
+        return Side(text, f"{frames.title(frame, self.report)} {range_text}", frame=frame, start=start, end=end)
 
     @property
     def ready(self) -> bool:
@@ -138,7 +140,7 @@ class Asked:
 
     @cached_property
     def words(self) -> str:
-        """What the address says, for links to the other parts of it."""
+        """Return the query part of the address, for links to other parts of the page."""
         given = {name: self.query.get(name, "") for name in ("series", "named", "host")}
         given |= {name: side.key for name, side in zip(("a", "b"), self.sides, strict=True) if side}
         given |= {"series": self.series.name if self.series is not None else "", "named": ""}
@@ -154,7 +156,7 @@ class Asked:
         return result
 
     def known(self) -> Json | None:
-        """Return the comparison if it was made before."""
+        """Return the comparison if it was computed before."""
         one, other = self.both
         name = self.series.name if self.series else ""
         found: Json | None = self.kept.get("series", name, one.key, other.key, self.host or "")
@@ -162,7 +164,7 @@ class Asked:
 
     @cached_property
     def ledger(self) -> list[ledgers.Entry]:
-        """The changes and actions of the room, measured by the chosen series; without one there is none yet."""
+        """Return the room's changes and actions, measured with the chosen series; empty without a series."""
         found, incident = self.series, self.room.incident
         symptom = found is not None and ledgers.is_symptom(incident, found.name, found.title)
         return ledgers.entries(incident, self.spec, self.phases, self.across, symptom=symptom) if found else []

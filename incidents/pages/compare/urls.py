@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/compare."""
+"""Addresses of the compare page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incidents.pages.shell import page
 
 
 class LedgerConverter(StringConverter):
-    """The form of a ledger."""
+    """File format of a ledger."""
 
     regex = "csv|md"
 

@@ -30,24 +30,24 @@ from rules.statistics.contrast import amount, chance, number, percent
 
 Json = dict[str, Any]
 
-#: Series of one group in the chooser; the others are typed by name.
+#: Maximum number of series of one group in the chooser; others are reached by typing their name.
 MOST_OF_GROUP = 80
-#: Proposals shown of each metric.
+#: Maximum number of proposals shown for each metric.
 MOST_PROPOSED = 40
-#: The parts of the page that come by themselves, each with its template.
+#: Parts of the page that are loaded separately, each with its template.
 PARTS = ("numbers", "profile", "counters", "ledger", "second")
 
 
 @require_GET
 @never_cache
 def compare(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page, or with `?part=` one part of it: what takes longer comes by itself."""
+    """Show the page, or with `?part=` one part of it: slow parts are loaded separately."""
     room = access.enter(request.user, slug)
     asked = opened(room, request.GET)
     with asked.source:
         part = request.GET.get("part", "")
         if part == "again" and is_part(request):
-            # A page without a comparison has nothing that a reload could lose.
+            # A page without a comparison loses nothing by a reload.
             return HttpResponse(status=204, headers={"HX-Refresh": "true"} if asked.ready else {})
         if part in PARTS and is_part(request):
             return _part(request, room, asked, part)
@@ -123,7 +123,7 @@ def _between(first: str, second: str) -> str:
 
 
 def _side_offers(asked: Asked) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The choices of a side: phases, artifacts, and where a stretch is chosen the time before and after it."""
+    """Return the choices for a side: phases, artifacts, and for a chosen range the time before and after it."""
     found = [("Phases", [(f"phase:{phase}", visible(phase)) for phase in asked.phases])]
     stretches: list[tuple[str, str]] = []
     for side in asked.sides:
@@ -141,7 +141,7 @@ def _side_offers(asked: Asked) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _phase_rows(asked: Asked) -> list[Json]:
-    """Each phase with the artifacts that hold it."""
+    """Return each phase with its artifacts."""
     held: dict[str, set[int]] = {}
     for stretch in asked.source.case.stretches:
         if stretch.phase:
@@ -150,7 +150,7 @@ def _phase_rows(asked: Asked) -> list[Json]:
 
 
 def _proposals(asked: Asked) -> list[Json]:
-    """The proposed borders, those that no phase's border answers yet."""
+    """Return the proposed borders that no border of a phase covers yet."""
     slug = asked.room.incident.slug
     found = []
     for row in comparisons.proposed(asked.source):
@@ -173,7 +173,7 @@ def _proposals(asked: Asked) -> list[Json]:
 
 
 def _undo(room: Room, text: str) -> Json | None:
-    """What was just made, as long as it is there: the page offers to take it back."""
+    """Return what was just made, while it exists: the page offers to undo it."""
     made = actions.read_made(text) if text and room.may(Right.CASE) else None
     if made is None:
         return None
@@ -206,7 +206,7 @@ def _numbers(asked: Asked) -> Json:
 
 
 def table(result: Json) -> list[tuple[str, str, str, str]]:
-    """Return the rows of the table of numbers: what it is, the first side, the second, and how they differ."""
+    """Return the rows of the table of numbers: name, first side, second side, difference."""
     unit, first, second, tail = result["unit"], result["first"], result["second"], result["tail"]
 
     def said(side: Json | None, name: str) -> str:
@@ -255,7 +255,7 @@ def table(result: Json) -> list[tuple[str, str, str, str]]:
         if tail["p_zero"] is not None:
             rows.append((f"None in {result['n2']} by chance", "", "", chance(tail["p_zero"])))
         if tail["n_needed"] is not None:
-            rows.append(("Values without one that would prove it gone", "", "", str(tail["n_needed"])))
+            rows.append(("Values needed to prove it gone, if none is above", "", "", str(tail["n_needed"])))
     return rows
 
 
@@ -340,7 +340,7 @@ def _second(asked: Asked) -> Json:
 @require_GET
 @never_cache
 def figure(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer with the dot plot as Plotly's JSON, or with `null` where there is nothing to draw."""
+    """Answer with the dot plot as Plotly's JSON, or with `null` if there is nothing to draw."""
     room = access.enter(request.user, slug)
     asked = opened(room, request.GET)
     with asked.source:

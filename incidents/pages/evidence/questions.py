@@ -1,4 +1,4 @@
-"""What only a person can know: which kind, which columns, which zone, year or order of day and month; asked and answered."""
+"""Questions that only a person can answer: which kind, which columns, which zone, year or order of day and month."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table whose columns are asked for, and what it is taken for now."""
+    """One column of a table whose columns are in question, and its present meaning."""
 
     position: int
     name: str
@@ -52,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Side:
-    """One answer with what the reading would look like under it."""
+    """One answer with a preview of the reading that it would give."""
 
     value: str
     label: str
@@ -62,7 +62,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Question:
-    """`ask` is the field that an answer corrects; `part` is None where the whole artifact is meant."""
+    """`ask` is the field that an answer corrects; `part` is None for the whole artifact."""
 
     artifact: Artifact
     part: PartValues | None
@@ -79,12 +79,12 @@ class Question:
 
     @property
     def default_words(self) -> str:
-        return ORDERS.get(self.default, self.default) or "nothing: it stays unknown"
+        return ORDERS.get(self.default, self.default) or "nothing: this stays unknown"
 
 
 @dataclass(frozen=True)
 class ZoneQuestion:
-    """In which zone a host keeps its clock; `host` is None for the artifacts whose host nobody knows."""
+    """The time zone of a host's clock; `host` is None for artifacts of unknown hosts."""
 
     host: str | None
     artifacts: list[Artifact]
@@ -106,7 +106,7 @@ class Open:
 
 
 def open_questions(room: Room) -> Open:
-    """Gather the questions of the readings in use, and of those that failed since two kinds claim the file."""
+    """Gather the questions of the readings in use, and of files that were not read because two kinds claim them."""
     asked = (
         Q(reading__parts__facts__has_key="questions")
         | Q(reading__parts__domains__contains=WALL_WITHOUT_ZONE)
@@ -158,7 +158,7 @@ def _lacks_zone(values: PartValues) -> bool:
 
 
 def _zones(room: Room, without: list[tuple[Artifact, PartValues]]) -> list[ZoneQuestion]:
-    """Ask once per host; a host whose zone the case knows needs no question, since the rules go by it."""
+    """Ask once per host; a host whose zone the case names needs no question, since the rules use that zone."""
     known = {host.name: host.tz for host in room.incident.hosts.all()} if without else {}
     zones = {name: tz for name, tz in known.items() if tz}
     by_host: dict[str | None, dict[int, Artifact]] = {}
@@ -166,8 +166,8 @@ def _zones(room: Room, without: list[tuple[Artifact, PartValues]]) -> list[ZoneQ
         if values["host"] not in zones:
             by_host.setdefault(values["host"], {})[artifact.pk] = artifact
     default = next(iter(zones.values())) if len(set(zones.values())) == 1 else ""
-    told = ", ".join(f"{name} keeps {tz}" for name, tz in sorted(zones.items()))
-    reason = told or "no host of this room has a zone yet"
+    known_zones = ", ".join(f"{name} keeps {tz}" for name, tz in sorted(zones.items()))
+    reason = known_zones or "no host of this room has a zone yet"
     return [ZoneQuestion(host, list(held.values()), default, reason) for host, held in by_host.items()]
 
 
@@ -176,7 +176,7 @@ def _zones(room: Room, without: list[tuple[Artifact, PartValues]]) -> list[ZoneQ
 
 @require_http_methods(["GET", "POST"])
 def questions(request: HttpRequest, slug: str) -> HttpResponse:
-    """List what the room is asked. A POST says the zone of a host, or of the artifacts without one."""
+    """List the room's open questions. A POST states the zone of a host, or of the artifacts without one."""
     room = access.enter(request.user, slug)
     asked = open_questions(room)
     if request.method == "POST":
@@ -200,7 +200,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def question(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Ask what is open about one artifact, with the readings that the answers would give; a POST answers one."""
+    """Show the questions about one artifact with a preview for each answer; a POST answers one."""
     room = access.enter(request.user, slug)
     artifact = artifact_of(room, number)
     if artifact.purged:
@@ -236,7 +236,7 @@ def question(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def kind(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Show who claims the artifact (with `?part=` a part of it) and how they would read it; a POST picks a kind."""
+    """Show which kinds claim the artifact (or its part `?part=`) and how they would read it; a POST picks one."""
     room = access.enter(request.user, slug)
     artifact = artifact_of(room, number)
     if artifact.purged:
@@ -262,7 +262,7 @@ def kind(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             shown = preview(
                 reader, artifact.name, _hints_for(artifact, {"kind": name}), *(_lines(part) if part else ())
             )
-            sides.append(Side(name, name, reasons.get(name, "no claim: you would name it"), shown))
+            sides.append(Side(name, name, reasons.get(name, "no format claims it: you would choose it"), shown))
     near = len(claims) > 1 and claims[0]["strength"] - claims[1]["strength"] < RACE
     now = part.values[CorrectedField.KIND] if part else None
     context = {"artifact": artifact, "part": part, "claims": claims, "kinds": kinds, "sides": sides, "near": near}
@@ -270,7 +270,7 @@ def kind(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _claims(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The strongest claim of each kind."""
+    """Return the strongest claim of each kind."""
     best: dict[str, dict[str, Any]] = {}
     for claim in claims:
         best.setdefault(claim["kind"], claim)
@@ -282,10 +282,10 @@ def _lines(values: PartValues) -> tuple[int, int]:
 
 
 def _hints_for(artifact: Artifact, words: dict[str, str]) -> Any:
-    """What people said about the whole artifact, with these words on top."""
+    """Return people's statements about the whole artifact, overridden by these words."""
     rows: list[Correction] = [row for row in artifact.corrections.all() if row.line_from is None and row.value]
-    told = {row.field: row.value or "" for row in rows}
-    return hints_of(told | words)
+    stated = {row.field: row.value or "" for row in rows}
+    return hints_of(stated | words)
 
 
 def _with(artifact: Artifact, asked: Question, value: str) -> Any:
@@ -308,7 +308,7 @@ def _columns_of(asked: Question) -> tuple[list[Column], str]:
 
 
 def _columns_said(request: HttpRequest, asked: Question) -> str:
-    """Put the roles chosen for each column into words; `Refused` when one that only one column can have was given twice."""
+    """Write the roles chosen for the columns as a correction; raise `Refused` for a role chosen twice."""
     taken: dict[str, int] = {}
     values: list[int] = []
     for n in range(len(asked.choices)):
@@ -324,7 +324,7 @@ def _columns_said(request: HttpRequest, asked: Question) -> str:
 
 
 def _zone_names() -> list[str]:
-    """Zones as people name them: places and UTC."""
+    """Return zones by the names that people use: places and UTC."""
     return [
         "UTC",
         *sorted(name for name in zoneinfo.available_timezones() if "/" in name and not name.startswith("Etc/")),

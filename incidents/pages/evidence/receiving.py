@@ -1,4 +1,4 @@
-"""Evidence comes in, is corrected, read again, purged, downloaded."""
+"""Receive evidence, correct it, read it again, purge it, download it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNKNOWN = "?"
 
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest, slug: str) -> HttpResponse:
-    """Offer the ways in. A POST keeps a pasted text, one file of a browser without scripts, or makes an upload token."""
+    """Show the ways to add evidence. A POST stores a paste or a file sent without scripts, or makes a token."""
     room = access.enter(request.user, slug, Right.UPLOAD)
     forms = {
         "said": SaidForm(auto_id="said_%s"),
@@ -111,7 +111,7 @@ def _token(request: HttpRequest, room: Room, forms: dict[str, Any]) -> HttpRespo
 
 @require_http_methods(["GET", "POST"])
 def correct(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Let a person say what an artifact or, with `?part=`, one part of it is."""
+    """Correct what an artifact or, with `?part=`, one part of it is."""
     room = access.enter(request.user, slug, Right.CORRECT)
     artifact = artifact_of(room, number)
     if artifact.purged:
@@ -144,7 +144,7 @@ def correct(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _word(value: str | None) -> str | None:
-    """Turn a field into a word of `actions.correct`: empty takes the word back, `?` says that nobody knows."""
+    """Turn a field into a value for `actions.correct`: empty takes a correction back, `?` means that nobody knows."""
     if value is None:
         return ""
     return None if value == UNKNOWN else value
@@ -163,7 +163,7 @@ def retry(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_POST
 def stop(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Stop reading; what was read so far stays to be seen."""
+    """Stop reading; rows read so far stay visible."""
     room = access.enter(request.user, slug, Right.CORRECT)
     actions.stop(room, number)
     return _done(request, slug)
@@ -188,7 +188,7 @@ def borders(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         case "merge":
             moving.merge_up(room, number, lines)
         case _:
-            raise Refused("There is nothing of that name to do with lines.")
+            raise Refused("There is no such action for lines.")
     anchor = f"L{lines[0]}" if lines[0] == lines[1] else f"L{lines[0]}-L{lines[1]}"
     return redirect(f"{reverse('lines', args=[slug, number])}?at={lines[0]}#{anchor}")
 
@@ -207,13 +207,13 @@ def masks(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _whole(text: str | None) -> int:
-    """Read a number that a form sent; 0, which is no line, for anything else."""
+    """Read a number that a form sent; 0, which is not a line, for anything else."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
 @require_POST
 def take_in(request: HttpRequest, slug: str, number: int, position: int) -> HttpResponse:
-    """Take a file of an archive in although no format knows it."""
+    """Make an artifact of a file in an archive although no format knows it."""
     room = access.enter(request.user, slug, Right.UPLOAD)
     actions.take_in(room, number, position)
     return redirect("lines", slug, number)
@@ -221,7 +221,7 @@ def take_in(request: HttpRequest, slug: str, number: int, position: int) -> Http
 
 @require_http_methods(["GET", "POST"])
 def purge(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Ask for the reason, then take the artifact out of the room for good."""
+    """Ask for the reason, then purge the artifact for good."""
     room = access.enter(request.user, slug, Right.PURGE)
     artifact = artifact_of(room, number)
     if artifact.purged:
@@ -247,7 +247,7 @@ def original(request: HttpRequest, slug: str, number: int) -> FileResponse:
 
 
 def _done(request: HttpRequest, slug: str) -> HttpResponse:
-    """Go back to the list; for htmx an empty answer, since the room's stream says what changed."""
+    """Go back to the list; answer htmx with an empty body, since the room's stream announces what changed."""
     return HttpResponse("") if is_part(request) else redirect("evidence", slug)
 
 

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/evidence."""
+"""Addresses of the evidence page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the room holds and how it was read: artifacts with their parts, as they stand in the file."""
+"""The room's artifacts and how they were read, with their parts in the order of the file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from parsers.tables.schema import TABLES
 
 A_PAGE = 50
 PARTS = 50
-"""Parts of one artifact that the list shows; the others stand on further pages of their own."""
+"""Maximum number of parts of an artifact in the list; further parts have pages of their own."""
 
 SHOWN_FIELDS = (
     CorrectedField.KIND,
@@ -59,7 +59,7 @@ class PartRow:
 
 @dataclass(frozen=True)
 class Prose:
-    """Lines between parts: an author's words, which give no rows."""
+    """Lines between parts: an author's text, which gives no rows."""
 
     first: int
     last: int
@@ -93,7 +93,7 @@ class ArtifactRow:
 
     @property
     def one(self) -> PartRow | None:
-        """The only part, whose values stand in the artifact's own row."""
+        """Return the part if it is the only one; its values are shown in the artifact's own row."""
         alone = len(self.parts) == 1 and len(self.tree) == 1 and self.parts[0].part.part == 1
         return self.parts[0] if alone else None
 
@@ -126,14 +126,14 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
         held = of.reading.parts.order_by("part") if of.reading else Part.objects.none()
         parts = Paginator(held, PARTS).get_page(request.GET.get("parts"))
         first = (parts.number - 1) * PARTS
-    # Parts are numbered from 1 on: an artifact may have thousands, and fifty artifacts stand on a page.
+    # Selected by number, because an artifact may have thousands of parts, and a page shows fifty artifacts.
     shown = Part.objects.filter(part__gt=first, part__lte=first + PARTS + 1)
     came_in = Prefetch("came_in", ArchiveMember.objects.select_related("archive"))
     found = found.prefetch_related(Prefetch("reading__parts", shown), "corrections", came_in, "readings")
     counts = counts_of(room)
     pages = Paginator(found, A_PAGE)
     if of is None:
-        pages.count = counts["total"] + counts["purged"]  # counted already
+        pages.count = counts["total"] + counts["purged"]  # already counted
     paged = pages.get_page(request.GET.get("page"))
     rows = [artifact_row(artifact, PARTS) for artifact in paged]
     context = shell(room, "evidence", counts) | {
@@ -150,9 +150,9 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def artifact_row(artifact: Artifact, most: int | None = None) -> ArtifactRow:
-    """Lay an artifact out for the list; the caller prefetched reading, parts, readings and corrections.
+    """Lay out an artifact for the list; the caller prefetched reading, parts, readings and corrections.
 
-    With `most` no more parts than these are laid out, and the row says whether there are others.
+    With `most`, only the first parts are laid out, and the row says whether there are more.
     """
     reading = store.shown_reading(artifact)
     in_use = artifact.reading if artifact.state == ArtifactState.READ else None
@@ -185,9 +185,10 @@ def artifact_row(artifact: Artifact, most: int | None = None) -> ArtifactRow:
 def _tree(
     parts: list[PartRow], reading: Reading | None, to_the_end: bool, said: set[int | None]
 ) -> list[PartRow | Prose]:
-    """Put the prose between the parts, as it stands in the file.
+    """Put the prose between the parts, in the order of the file.
 
-    A single line between two parts is a blank one, unless a person said (by the first lines in `said`) that it is prose.
+    A single line between two parts is a blank one, unless a person marked it as prose (first lines of such marks:
+    `said`).
     """
     if reading is None or not reading.account.get("prose"):
         return list(parts)
@@ -205,7 +206,7 @@ def _tree(
 
 
 def _so_far(artifact: Artifact, newest: Reading | None) -> tuple[list[tuple[str, int]], FirstRows | None]:
-    """The rows that a reading under way, or one that was stopped, has written: how many, and the first of most."""
+    """Return what a running or stopped reading has written: rows per table, and the first rows of the largest table."""
     if newest is None or artifact.state not in (ArtifactState.READING, ArtifactState.STOPPED):
         return [], None
     newest.artifact = artifact
@@ -234,9 +235,9 @@ def _part_row(values: analysis.PartValues) -> PartRow:
 
 
 def asked_of(values: analysis.PartValues) -> list[dict[str, Any]]:
-    """What the reading of a part asks and nobody answered yet.
+    """Return the questions of a part's reading that nobody has answered.
 
-    Where nothing at all is known of a zone, that is asked once for its host (`views/questions.py`), not of each part.
+    If nothing is known of a zone, the question is asked once for the host (`views/questions.py`), not for each part.
     """
     asked = values.part.facts.get("questions")
     return [
@@ -249,7 +250,7 @@ def asked_of(values: analysis.PartValues) -> list[dict[str, Any]]:
 
 
 def part_of(artifact: Artifact, number: str | None) -> analysis.PartValues | None:
-    """Return the part that an address names, None when it names none; `Refused` for one that is not there."""
+    """Return the part that an address names, None without one; raise `Refused` for a part that does not exist."""
     if number is None:
         return None
     for values in analysis.values_of(artifact):
@@ -259,7 +260,7 @@ def part_of(artifact: Artifact, number: str | None) -> analysis.PartValues | Non
 
 
 def said_on(artifact: Artifact, values: analysis.PartValues | None) -> tuple[int, int] | None:
-    """The lines on which a word about a part is said; None when the part is all there is, so that it is said of the file."""
+    """Return the lines that a correction of a part covers; None if the part is the whole file."""
     if values is None or artifact.reading is None:
         return None
     part = values.part
@@ -268,7 +269,7 @@ def said_on(artifact: Artifact, values: analysis.PartValues | None) -> tuple[int
 
 
 def state_words(artifact: Artifact) -> str:
-    """Say in a few words what became of an artifact, for the row of its upload."""
+    """Describe the state of an artifact in a few words, for the row of its upload."""
     reading = artifact.reading
     if artifact.state == ArtifactState.FAILED:
         return f"not read: {visible(artifact.cause or '')}"
@@ -287,7 +288,7 @@ def state_words(artifact: Artifact) -> str:
 
 
 def artifact_of(room: Room, number: str | int) -> Artifact:
-    """Return an artifact of the room by its number; `Refused` with 404 for none."""
+    """Return an artifact of the room by its number; raise `Refused` with 404 if there is none."""
     text = str(number)
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise Refused("There is no such artifact.", 404)

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/findings."""
+"""Addresses of findings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incidents.pages.shell import page
 
 
 class FormConverter(StringConverter):
-    """The form of a copied text."""
+    """Format of a copied text."""
 
     regex = "text|markdown"
 

@@ -1,4 +1,4 @@
-"""Parts that a new judgement changes, disputes, and findings and the verdict as text to take along."""
+"""Findings: parts that a new evaluation changes, disputes, and findings and the verdict as text to copy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from incidents.pages.shell import is_part
 
 @require_GET
 def findings(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer with verdict, seconds and column, each to be swapped into its place; without htmx, go to the room."""
+    """Answer with verdict, seconds and column, to be swapped into the page; without htmx, redirect to the room."""
     room = access.enter(request.user, slug)
     if not is_part(request):
         return redirect("room", slug)
@@ -37,7 +37,7 @@ def findings(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def dispute(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Object to a finding, or take the objection back; errors keep what was typed."""
+    """Dispute a finding, or withdraw the dispute; errors keep what was typed."""
     room = access.enter(request.user, slug, Right.DISPUTE)
     form = ReasonForm(request.POST, auto_id="dispute_%s")
     if "withdraw" in request.POST:
@@ -117,14 +117,14 @@ def verdict_copy(request: HttpRequest, slug: str, form: str) -> HttpResponse:
 
 @require_POST
 def take_over(request: HttpRequest, slug: str) -> HttpResponse:
-    """Let a lead take over what was judged after the room was closed."""
+    """Let a lead accept an evaluation made after the room was closed."""
     room = access.enter(request.user, slug, Right.CLOSE)
     rooms.accept_evaluation(room)
     return redirect("room", slug)
 
 
 def as_text(text: str, form: str) -> HttpResponse:
-    """Answer with plain text that no browser takes for a page."""
+    """Answer with plain text that no browser renders as a page."""
     kind = "text/markdown" if form == "markdown" else "text/plain"
     answer = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
     answer["X-Content-Type-Options"] = "nosniff"

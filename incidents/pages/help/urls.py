@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/help."""
+"""Addresses of help."""
 
 from __future__ import annotations
 

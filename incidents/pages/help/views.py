@@ -1,4 +1,4 @@
-"""Help: the glossary as a list that can be searched, and a page for each term. The same for everybody who is signed in."""
+"""Help: the glossary as a searchable list, and a page for each term. The same for everybody who is signed in."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _searched(one: Signature, area: str) -> str:
 
 
 def _together(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Put names that share a text into one row, at the place of the first."""
+    """Put names with the same text into one row, at the place of the first."""
     rows: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in entries:
         rows.setdefault((entry.what, entry.place, entry.text), []).append(entry)
@@ -95,7 +95,7 @@ def _together(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 @require_GET
 def term(request: HttpRequest, term: str) -> HttpResponse:
-    """Show one term. A bare name goes to its page, or to the list where it means several things."""
+    """Show one term. A bare name leads to its page, or to the list if it has several meanings."""
     found = glossary.entry(term)
     if found is None:
         raise Refused(f"The glossary has no entry for “{term[:80]}”. Search it at /help/.", 404)

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/lines."""
+"""Addresses of the lines page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of an artifact: how each was read, what cites it, what is masked on it."""
+"""The lines of an artifact: how each was read, what cites it, what is masked in it."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ LINES_A_PAGE = 400
 MOST_LINES = 2000
 MOST_NOTES = 40
 LONGEST_LINE = 4000
-# As long as no reading was finished, the page of lines shows those that are there, and more as they come.
+# Until a reading is finished, the lines page shows the lines that exist, and more as they come.
 UNDER_WAY = (ArtifactState.QUEUED, ArtifactState.READING, ArtifactState.STOPPED)
 
 
 @dataclass(frozen=True)
 class Cited:
-    """A range that a claim cites, or a claim's place for one range."""
+    """A range that a claim cites, or the place of a claim for one range."""
 
     first: int
     last: int
@@ -64,7 +64,7 @@ class Cited:
 
 @dataclass(frozen=True)
 class Unread:
-    """Lines that gave no row, and why."""
+    """Lines that gave no row, and the reason."""
 
     first: int
     last: int
@@ -74,7 +74,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a line; `mask` says in words what is masked there."""
+    """A piece of a line; `mask` says in words what is masked there."""
 
     text: str
     mask: str = ""
@@ -94,9 +94,9 @@ class ShownLine:
 
 @require_GET
 def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Show lines of the original, a page of them around `?at=`; the page's script takes over from there.
+    """Show lines of the original, a page of them around `?at=`; the page's script loads the others.
 
-    `?first=unknown` goes to the first line of which a note of that kind tells, within part `&part=`; `?notes=` lists these.
+    `?first=unknown` goes to the first line with a note of that kind, within part `&part=`; `?notes=` lists these lines.
     """
     room = access.enter(request.user, slug)
     artifact = artifact_of(room, number)
@@ -105,7 +105,8 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         return _first_of(artifact, part, wanted)
     held, counts = artifacts_of(room)
     context: dict[str, Any] = shell(room, "evidence", counts) | {"artifact": artifact, "count": None, "readable": False}
-    # What the layout of the artifact asks for again and again; a reading in use needs no look at the others.
+    # Prefetched because the layout of the artifact needs it repeatedly; with a reading in use the others are not
+    # needed.
     rest = () if artifact.reading is not None and artifact.state == ArtifactState.READ else ("readings",)
     prefetch_related_objects([artifact], "reading__parts", "corrections", *rest)
     reader = None if artifact.purged else reader_of(artifact)
@@ -147,7 +148,7 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _first_of(artifact: Artifact, part: analysis.PartValues | None, kind: str) -> HttpResponse:
-    """Go to the first line of a kind of note (or of prose), with the list of all of them beside it."""
+    """Go to the first line with a kind of note (or of prose), with the list of all such lines beside it."""
     address = reverse("lines", args=[artifact.incident.slug, artifact.number])
     line = part.part.line_from if part else 1
     if kind == "prose":
@@ -162,7 +163,7 @@ def _first_of(artifact: Artifact, part: analysis.PartValues | None, kind: str) -
 
 @require_GET
 def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Answer with lines `from` to `to` as JSON: their masks, what cites them, notes on them, how they were read, words in them."""
+    """Answer with lines `from` to `to` as JSON: masks, citations, notes, how they were read, explained words."""
     room = access.enter(request.user, slug)
     artifact = artifact_of(room, number)
     reader = None if artifact.purged else reader_of(artifact)
@@ -223,7 +224,7 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _words(found: list[Line], parts: list[analysis.PartValues], kind: str | None) -> dict[str, list[str]]:
-    """Explain the words on these lines, each by the kind of the part it stands in: address, text, what it is, source."""
+    """Explain the words on these lines by the kind of their part: address, text, sort, source."""
     meant: dict[str, Entry] = {}
     for values in parts:
         begin, end = values.part.line_from, values.part.line_to
@@ -240,7 +241,7 @@ Lifts = dict[int, dict[tuple[int, int], LiftedMask]]
 
 
 def lifted_masks(artifact: Artifact, first: int, last: int) -> Lifts:
-    """The masks that leads lifted on lines `first` to `last`, by line and place. Only the pages of lines ask for them."""
+    """Return the masks that leads lifted on lines `first` to `last`, by line and place. Only lines pages use it."""
     lifts: Lifts = {}
     rows = artifact.lifted_masks.filter(sha256=artifact.sha256, line__gte=first, line__lte=last)
     for row in rows.select_related("lifted_by"):
@@ -249,8 +250,8 @@ def lifted_masks(artifact: Artifact, first: int, last: int) -> Lifts:
 
 
 def _masks(line: Line, lifts: Lifts) -> list[dict[str, Any]]:
-    """Say of each mask where it stands, what it hides, how long that is, and who lifted it."""
-    said = []
+    """Describe each mask: its place, what it hides, the length of that, and who lifted it."""
+    entries = []
     for mask in line.masks:
         if mask.begin >= LONGEST_LINE:
             break
@@ -262,8 +263,8 @@ def _masks(line: Line, lifts: Lifts) -> list[dict[str, Any]]:
             "words": mask_words(mask, lifts.get(line.line_no, {}).get(mask.place)),
             "lifted": mask.lifted,
         }
-        said.append(entry)
-    return said
+        entries.append(entry)
+    return entries
 
 
 def mask_words(mask: Mask, lift: LiftedMask | None) -> str:
@@ -277,7 +278,7 @@ def mask_words(mask: Mask, lift: LiftedMask | None) -> str:
 
 
 def reader_of(artifact: Artifact) -> LineReader | None:
-    """Open the lines of an artifact; None as long as there is nothing to go by."""
+    """Open the lines of an artifact; None if nothing of it can be read yet."""
     try:
         return store.lines_of(artifact)
     except (OSError, ParserError) as error:
@@ -298,7 +299,7 @@ def cited_ranges(outlook: Outlook, number: int) -> list[Cited]:
 def unread_lines(
     artifact: Artifact, most: int, kind: str = "", part: analysis.PartValues | None = None
 ) -> tuple[list[Unread], dict[str, int]]:
-    """Return the first notes on how lines were read (of one kind, in one part), and how many there are of each kind."""
+    """Return the first notes on how lines were read (of one kind, in one part), and the number of each kind."""
     notes = _notes(artifact)
     if notes is None:
         return [], {}
@@ -368,7 +369,7 @@ def _pieces(line: Line, lifts: Lifts) -> list[Piece]:
 
 
 def _short(text: str) -> str:
-    """Cut a line that no page can show whole; the original has the rest."""
+    """Cut a line that is too long for any page; the original has the rest."""
     return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]} … ({len(text):,} characters)"
 
 

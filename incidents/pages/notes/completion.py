@@ -1,4 +1,4 @@
-"""What may stand behind `#` and `@` in this room, offered while somebody types."""
+"""Offer completions for `#` and `@` in this room while somebody types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ LONGEST = 100
 
 @require_GET
 def complete(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer `{"offers": [{"insert", "text", "detail", "kind"}]}` for `?sign=#&q=...` (findings, artifacts, notes, lanes) or `?sign=@&q=...`."""
+    """Answer `{"offers": [{"insert", "text", "detail", "kind"}]}` for `?sign=#&q=...` or `?sign=@&q=...`.
+
+    `#` offers findings, artifacts, notes and lanes; `@` offers people.
+    """
     room = access.enter(request.user, slug)
     typed = request.GET.get("q", "").replace("\x00", "").strip()[:LONGEST]
     match request.GET.get("sign"):

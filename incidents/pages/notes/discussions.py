@@ -1,4 +1,4 @@
-"""One thread as a page of its own, the texts that a note had, and resolving."""
+"""One discussion on a page of its own, the earlier texts of a note, and resolving."""
 
 from __future__ import annotations
 
@@ -39,16 +39,18 @@ class Change:
 
 @require_http_methods(["GET", "POST"])
 def thread(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Show a thread whole, whichever of its notes is named; a POST adds a reply. For htmx: as it stands in lists."""
+    """Show a whole discussion, named by any of its notes; a POST adds a reply. For htmx: as lists show it."""
     room = access.enter(request.user, slug)
     row = one(room, id)
     root = one(room, row.reply_to_id) if row.reply_to_id else row
     form = ReplyForm(request.POST if request.method == "POST" else None, auto_id=f"reply-{root.pk}-%s")
     if request.method == "POST":
         if form.is_valid():
-            said = form.cleaned_data
+            fields = form.cleaned_data
             try:
-                written = actions.reply(room, root.pk, said["text"], client_id=said["client"], again=said["again"])
+                written = actions.reply(
+                    room, root.pk, fields["text"], client_id=fields["client"], again=fields["again"]
+                )
             except Refused as refused:
                 if is_part(request) or refused.status in (403, 404):
                     raise
@@ -68,7 +70,7 @@ def thread(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 @require_GET
 def history(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Show every text that a note had: who, when, and what changed. Of a deleted note nothing is shown."""
+    """Show every text that a note had: who, when, and what changed. Nothing is shown of a deleted note."""
     room = access.enter(request.user, slug)
     row = one(room, id)
     if row.deleted_at is not None:
@@ -111,7 +113,7 @@ def _after(request: HttpRequest, room: Room, row: Note) -> HttpResponse:
 
 
 def _part(request: HttpRequest, room: Room, root: Note, form: ReplyForm | None = None) -> HttpResponse:
-    """Answer with the thread as lists show it; nothing where this reader sees none of it any more."""
+    """Answer with the discussion as lists show it; empty if this reader may see none of it any more."""
     shown = discussions.threads(room, list(discussions.roots(room).filter(pk=root.pk)))
     if not shown:
         return HttpResponse("", status=200)

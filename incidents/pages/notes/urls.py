@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/notes."""
+"""Addresses of notes."""
 
 from __future__ import annotations
 

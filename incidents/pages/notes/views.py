@@ -1,4 +1,4 @@
-"""Notes on findings, lines, times, lanes and the room: listed, written, edited, deleted, brought back."""
+"""Notes on findings, lines, times, lanes and the room: list, write, edit, delete, restore."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ WHOSE = {"": "anybody's", "mine": "mine", "mentions": "that mention me"}
 
 
 def room_section(room: Room, known: Known | None = None, key: str = "") -> dict[str, Any]:
-    """Return the notes that stand on the room's own page: the newest, and how many came before them.
+    """Return the notes of the room's own page: the newest, and the number of earlier ones.
 
-    With the key of a finding also those that stand beside it; the replies of both lists are one question then.
+    With the key of a finding also the notes beside it; the replies of both lists are then read in one query.
     """
     shown, earlier = discussions.newest(discussions.roots(room))
     beside, earlier_beside = discussions.newest(discussions.on_finding(room, key)) if key else ([], 0)
@@ -41,7 +41,7 @@ def room_section(room: Room, known: Known | None = None, key: str = "") -> dict[
 
 
 def finding_section(room: Room, key: str, known: Known | None = None) -> dict[str, Any]:
-    """Return the notes that stand beside a finding."""
+    """Return the notes beside a finding."""
     shown, earlier = discussions.newest(discussions.on_finding(room, key))
     return _beside(discussions.threads(room, shown, known), earlier, key)
 
@@ -51,7 +51,7 @@ def _beside(listed: list[discussions.Thread], earlier: int, key: str) -> dict[st
 
 
 def lines_section(room: Room, number: int, sha256: str, known: Known | None = None) -> dict[str, Any]:
-    """Return the notes that stand beside the lines of an artifact, in the order of the lines; `known` saves looking things up."""
+    """Return the notes beside the lines of an artifact, in line order; `known` saves look-ups."""
     shown, earlier = discussions.newest(discussions.on_lines(room, sha256), MOST_ON_LINES)
     shown.sort(key=lambda note: (note.line_from or 0, note.pk))
     listed = discussions.threads(room, shown, known)
@@ -66,7 +66,7 @@ def lines_section(room: Room, number: int, sha256: str, known: Known | None = No
 
 @require_http_methods(["GET", "POST"])
 def notes(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the threads; a POST begins one and answers with the part in which it appears."""
+    """List the discussions; a POST begins one and answers with the part in which it appears."""
     room = access.enter(request.user, slug)
     if request.method == "GET":
         if is_part(request) and "section" in request.GET:
@@ -75,24 +75,24 @@ def notes(request: HttpRequest, slug: str) -> HttpResponse:
     room.require(Right.READ)
     form = NoteForm(request.POST, auto_id="note_%s")
     if form.is_valid():
-        said = form.cleaned_data
+        fields = form.cleaned_data
         try:
             note = actions.add(
                 room,
-                said["text"],
-                client_id=said["client"],
-                again=said["again"],
-                finding_key=said["finding_key"],
-                artifact=said["artifact"],
-                lines=(said["line_from"], said["line_to"]) if said["line_from"] is not None else None,
-                clock=said["clock"],
-                times=(said["t_from"], said["t_to"]) if said["t_from"] is not None else None,
-                lane=said["lane"],
-                lane_label=said["lane_label"],
+                fields["text"],
+                client_id=fields["client"],
+                again=fields["again"],
+                finding_key=fields["finding_key"],
+                artifact=fields["artifact"],
+                lines=(fields["line_from"], fields["line_to"]) if fields["line_from"] is not None else None,
+                clock=fields["clock"],
+                times=(fields["t_from"], fields["t_to"]) if fields["t_from"] is not None else None,
+                lane=fields["lane"],
+                lane_label=fields["lane_label"],
             )
         except Refused as refused:
             if is_part(request) or refused.status in (403, 404):
-                raise  # htmx leaves the form as it is and says why
+                raise  # htmx leaves the form as it is and shows the reason
             form.add_error(None, refused.message)
         else:
             if not is_part(request):
@@ -107,17 +107,17 @@ def notes(request: HttpRequest, slug: str) -> HttpResponse:
 def note_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for a note on the place that the address names (docs/interfaces.md 8); the bare form for htmx."""
     room = access.enter(request.user, slug, Right.NOTE)
-    said = request.GET
+    query = request.GET
     place = {
-        "clock": said.get("clock"),
-        "t_from": said.get("from"),
-        "t_to": said.get("to"),
-        "lane": said.get("lane"),
-        "lane_label": said.get("label"),
-        "finding_key": said.get("finding"),
-        "artifact": said.get("artifact"),
-        "line_from": said.get("line_from"),
-        "line_to": said.get("line_to") or said.get("line_from"),
+        "clock": query.get("clock"),
+        "t_from": query.get("from"),
+        "t_to": query.get("to"),
+        "lane": query.get("lane"),
+        "lane_label": query.get("label"),
+        "finding_key": query.get("finding"),
+        "artifact": query.get("artifact"),
+        "line_from": query.get("line_from"),
+        "line_to": query.get("line_to") or query.get("line_from"),
     }
     given = {name: value for name, value in place.items() if value}
     tried = NoteForm({"text": "-", **given})
@@ -131,7 +131,7 @@ def note_new(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def note(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Show a note's form, or save what was typed into it. Somebody else's change in between is merged, not overwritten."""
+    """Show a note's form, or save what was typed. A change by somebody else in between is merged, not overwritten."""
     room = access.enter(request.user, slug)
     row = one(room, id)
     if request.method == "GET":
@@ -159,7 +159,7 @@ def note(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Delete a note; the answer offers to undo it."""
+    """Delete a note; the answer offers undo."""
     room = access.enter(request.user, slug, Right.NOTE)
     return _note(request, room, actions.delete(room, id))
 
@@ -183,11 +183,11 @@ def one(room: Room, id: int) -> Note:
 
 
 def _page(request: HttpRequest, room: Room) -> HttpResponse:
-    """All threads of the room, newest first, with a search and filters."""
-    said = request.GET
-    state = said.get("state", "") if said.get("state") in STATES else ""
-    whose = said.get("whose", "") if said.get("whose") in WHOSE else ""
-    q = said.get("q", "").replace("\x00", "").strip()
+    """Show all discussions of the room, newest first, with a search and filters."""
+    asked = request.GET
+    state = asked.get("state", "") if asked.get("state") in STATES else ""
+    whose = asked.get("whose", "") if asked.get("whose") in WHOSE else ""
+    q = asked.get("q", "").replace("\x00", "").strip()
     found = discussions.roots(room).order_by("-created_at", "-id")
     if state:
         found = found.filter(resolved_at__isnull=state == "open")
@@ -199,14 +199,14 @@ def _page(request: HttpRequest, room: Room) -> HttpResponse:
     if q:
         spoken = discussions.living(room).filter(text__icontains=q)
         found = found.filter(Q(pk__in=spoken.values("pk")) | Q(pk__in=spoken.values("reply_to")))
-    if key := said.get("finding", ""):
+    if key := asked.get("finding", ""):
         found = found.filter(finding_key=key[:16])
-    number = said.get("artifact", "")
+    number = asked.get("artifact", "")
     if number.isascii() and number.isdigit() and len(number) < 10:
         hashes = room.incident.artifacts.filter(number=int(number)).values("sha256")
         found = found.filter(sha256__in=hashes)
-    paged = Paginator(found, A_PAGE).get_page(said.get("page"))
-    query = said.copy()
+    paged = Paginator(found, A_PAGE).get_page(asked.get("page"))
+    query = asked.copy()
     query.pop("page", None)
     context = shell(room, "notes") | {
         "paged": paged,
@@ -249,10 +249,10 @@ def _edit(request: HttpRequest, room: Room, row: Note, form: NoteEditForm, statu
 
 
 def _merge(request: HttpRequest, room: Room, conflict: actions.Conflict, mine: str) -> HttpResponse:
-    """Show the second writer all that there is: what the other made of the text, what they typed, and both together."""
+    """Show the second writer everything: the other's text, their own text, and both merged."""
     theirs = conflict.note.text
     merged = merging.merge(conflict.base, theirs, mine, conflict.name)
-    said = {"text": merged.text, "version": conflict.note.version, "merged": "1"}
+    fields = {"text": merged.text, "version": conflict.note.version, "merged": "1"}
     context = shell(room, "notes") | {
         "note": conflict.note,
         "name": conflict.name,
@@ -260,7 +260,7 @@ def _merge(request: HttpRequest, room: Room, conflict: actions.Conflict, mine: s
         "mine": merging.differences(conflict.base, mine),
         "mine_text": mine,
         "conflicts": merged.conflicts,
-        "form": NoteEditForm(said, auto_id=f"note-{conflict.note.pk}-%s"),
+        "form": NoteEditForm(fields, auto_id=f"note-{conflict.note.pk}-%s"),
         "part_name": "notes/_note_merge.html",
     }
     template = "notes/_note_merge.html" if is_part(request) else "one_form.html"
@@ -279,7 +279,7 @@ def _note(request: HttpRequest, room: Room, row: Note) -> HttpResponse:
 
 
 def _home(room: Room, note: Note) -> str:
-    """Where a note without scripts leads to once it is written."""
+    """Return the address to go to after a note is written without scripts."""
     held = {}
     if note.sha256:
         artifact = room.incident.artifacts.filter(sha256=note.sha256).first()
@@ -288,22 +288,22 @@ def _home(room: Room, note: Note) -> str:
     return place.href if place else reverse("room", args=[room.incident.slug]) + f"#note-{note.pk}"
 
 
-def _words_of(room: Room, said: dict[str, Any]) -> str:
-    """Say in words where a note that is about to be written will hang."""
-    if said["finding_key"]:
-        headline = room.incident.findings.filter(key=said["finding_key"]).values_list(
+def _words_of(room: Room, place: dict[str, Any]) -> str:
+    """Say in words what a new note will be about."""
+    if place["finding_key"]:
+        headline = room.incident.findings.filter(key=place["finding_key"]).values_list(
             "current__content__headline", flat=True
         )
         return f"on the finding “{headline[0]}”" if headline else "on a finding"
-    if said["artifact"] is not None:
-        name = room.incident.artifacts.filter(number=said["artifact"]).values_list("name", flat=True).first()
+    if place["artifact"] is not None:
+        name = room.incident.artifacts.filter(number=place["artifact"]).values_list("name", flat=True).first()
         if name is None:
             raise Refused("There is no such artifact.", 404)
-        first, last = said["line_from"], said["line_to"]
+        first, last = place["line_from"], place["line_to"]
         return f"on {name}" + (f", line {first}" + (f" to {last}" if last != first else "") if first else "")
-    words = [f"on lane {said['lane_label'] or said['lane']}"] if said["lane"] else []
-    if said["clock"]:
-        words.append(f"on clock {said['clock']}" if not words else f"clock {said['clock']}")
-    if said["t_from"] is not None:
-        words.append(f"{said['t_from']:.3f} to {said['t_to']:.3f} s")
+    words = [f"on lane {place['lane_label'] or place['lane']}"] if place["lane"] else []
+    if place["clock"]:
+        words.append(f"on clock {place['clock']}" if not words else f"clock {place['clock']}")
+    if place["t_from"] is not None:
+        words.append(f"{place['t_from']:.3f} to {place['t_to']:.3f} s")
     return ", ".join(words) or "on the room"

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/notifications."""
+"""Addresses of notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's notifications from all rooms: the list, the bell, and whether mails are wanted."""
+"""A person's notifications from all rooms: the list, the bell, and the choice of mails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Line:
 
 @require_http_methods(["GET", "POST"])
 def notifications(request: HttpRequest) -> HttpResponse:
-    """List what this person was told, newest first. A POST marks one or all as read, or chooses about mails."""
+    """List a person's notifications, newest first. A POST marks one or all as read, or turns mails on or off."""
     user = request_user(request)
     if request.method == "POST":
         match request.POST.get("do"):
@@ -45,7 +45,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
             case "mail":
                 notices.choose_mail(user, "mentions" in request.POST)
             case _:
-                raise Refused("There is nothing like that to do here.")
+                raise Refused("There is no such action here.")
         return redirect("notifications")
     if is_part(request) and request.GET.get("part") == "bell":
         return render(request, "notifications/_bell.html")
@@ -67,7 +67,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
 
 
 def _words(row: Notification) -> str:
-    """Quote the beginning of what was written: whoever reads this list may see that room."""
+    """Quote the beginning of the text behind a notification; whoever reads this list may see its room."""
     if row.note is not None:
         return short(plain(row.note.text))
     if row.request is not None:

@@ -1,4 +1,4 @@
-"""The first administrator, and whether the server is well."""
+"""The first administrator, closing an account, and the health check of the server."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class FirstAdminForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def first_admin(request: HttpRequest, token: str) -> HttpResponse:
-    """Make the first administrator with the link that `up` printed; signed in at once, the link is used up."""
+    """Make the first administrator with the link that `up` printed, and sign them in; the link works only once."""
     actions.look_at_first(token, request.META.get("REMOTE_ADDR", ""))
     form = FirstAdminForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
+        fields = form.cleaned_data
         try:
-            user = actions.first_admin(token, said["username"], said["password"], said["email"])
+            user = actions.first_admin(token, fields["username"], fields["password"], fields["email"])
         except NotAMember:
             raise
         except Refused as refused:
@@ -70,7 +70,7 @@ class CloseForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def close(request: HttpRequest) -> HttpResponse:
-    """Close one's own account, after typing one's user name; what was written in rooms stays."""
+    """Close one's own account after typing one's user name; texts written in rooms stay."""
     user = request_user(request)
     form = CloseForm(request.POST if request.method == "POST" else None, user.get_username())
     if request.method == "POST" and form.is_valid():
@@ -96,7 +96,7 @@ def close(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Say whether the database answers: what load balancers and containers ask. `?fences`: also what holds around questions."""
+    """Answer whether the database responds, for load balancers and containers. `?fences`: also limits of queries."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("select 1")

@@ -1,4 +1,4 @@
-"""The room's record: who did what and when, and whether the chain of hashes holds."""
+"""The room's activity: who did what and when, and whether the chain of hashes is intact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/people."""
+"""Addresses of members, accounts and activity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members, invitations, and joining by one."""
+"""Members, invitations, and joining with one."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make an invitation; its link is shown once, and mailed when an address was given."""
+    """Make an invitation; its link is shown once, and mailed if an address was given."""
     room = access.enter(request.user, slug, Right.PEOPLE)
     form = InviteForm(request.POST)
     if not form.is_valid():
         return render(request, "people/members.html", _context(room) | {"invite_form": form}, status=422)
-    said = form.cleaned_data
-    secret = actions.invite(room, said["role"], said["team"], said["email"])
+    fields = form.cleaned_data
+    secret = actions.invite(room, fields["role"], fields["team"], fields["email"])
     link = request.build_absolute_uri(reverse("join", args=[secret]))
     made = room.incident.invitations.order_by("-pk").first()
-    shown = {"link": link, "email": said["email"], "expires_at": made.expires_at if made else None}
-    if said["email"]:
+    shown = {"link": link, "email": fields["email"], "expires_at": made.expires_at if made else None}
+    if fields["email"]:
         try:
-            actions.send_invitation(room, said["email"], link)
-        except OSError:  # smtplib's errors are OSErrors: the link is there, the mail is not
+            actions.send_invitation(room, fields["email"], link)
+        except OSError:  # smtplib's errors are OSErrors: the link exists, only the mail failed
             form.add_error("email", "The mail could not be sent. Pass the link on yourself.")
             shown["email"] = None
     answer = render(
@@ -65,7 +65,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Let the reader of an invitation in. Newcomers make an account first; the link is used up by the POST only."""
+    """Let the reader of an invitation join. Newcomers make an account first; only the POST uses up the link."""
     invitation = actions.look_at(token, request.META.get("REMOTE_ADDR", ""))
     if not request.user.is_authenticated:
         request.session["invitation"] = token  # opens the sign-up page (config/adapters.py)
@@ -93,7 +93,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def handover(request: HttpRequest, slug: str) -> HttpResponse:
-    """Offer the lead, take the offer back, accept or decline it."""
+    """Offer the lead to somebody, take the offer back, accept or decline it."""
     room = access.enter(request.user, slug)
     what = request.POST.get("do")
     if what == "offer":
@@ -111,7 +111,7 @@ def handover(request: HttpRequest, slug: str) -> HttpResponse:
     elif what == "withdraw":
         handovers.withdraw(room)
     else:
-        raise Refused("There is nothing like that to do here.")
+        raise Refused("There is no such action here.")
     return redirect("members", slug)
 
 
@@ -136,7 +136,7 @@ def _do(request: HttpRequest, room: Room) -> HttpResponse:
             raise Refused("Choose a role and a team from the list.")
         actions.change(room, _id(request, "member"), form.cleaned_data["role"], form.cleaned_data["team"])
     else:
-        raise Refused("There is nothing like that to do here.")
+        raise Refused("There is no such action here.")
     return redirect("members", room.incident.slug)
 
 
@@ -147,7 +147,7 @@ def _context(room: Room) -> dict[str, Any]:
     here = {person.user.pk: person for person in presence.people(room)}
     members = list(room.incident.memberships.select_related("user"))
     for member in members:
-        # For the template alone: where this person is now.
+        # For the template only: the page that this person looks at now.
         member.here = here.get(member.user_id)  # type: ignore[attr-defined]  # no column of the model
     return shell(room, "members") | {
         "members": members,

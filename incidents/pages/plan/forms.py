@@ -1,4 +1,4 @@
-"""Forms of the status, decisions, actions and webhooks. Each carries what the person saw when it was opened."""
+"""Forms of the status, decisions, actions and webhooks. Each carries the values that the person saw at its opening."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Choices = Sequence[tuple[Any, str]]
 
 
 class SeenForm(UnknownIsNone):
-    """A form of one row: unseen fields beside the shown ones keep what stood there when it was opened."""
+    """A form of one row with hidden fields that hold the values from when it was opened."""
 
-    texts: tuple[str, ...] = ()  # long ones: what two people wrote is laid together instead of one beside the other
+    texts: tuple[str, ...] = ()  # long texts: the versions of two people are merged instead of shown side by side
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,7 +33,7 @@ class SeenForm(UnknownIsNone):
 
     @property
     def seen(self) -> dict[str, Any] | None:
-        """Return what the person had before them; None when the form did not say, as from a script."""
+        """Return the values that the person saw; None if the form did not send them, as from a script."""
         if not any(self[name].html_initial_name in self.data for name in self.fields):
             return None
         return {name: _lines(self._was(name)) for name in self.fields}
@@ -44,17 +44,17 @@ class SeenForm(UnknownIsNone):
         required, field.required = field.required, False
         try:
             value = field.clean(raw)
-        except forms.ValidationError:  # a person or finding that is not offered any more
+        except forms.ValidationError:  # a person or finding that can no longer be chosen
             value = field.to_python(raw)
         finally:
             field.required = required
         return None if value == "" else value
 
     def beside(self, now: Mapping[str, Any], who: str, show: Mapping[str, str]) -> SeenForm:
-        """Return the same form after `Overtaken`: each field says what stands there now, what was typed is kept.
+        """Return the same form after `Overtaken`: each field names its present value and keeps what was typed.
 
-        Long texts are laid together (`merging.merge`): nobody's words are missing in what is offered. `show` has the
-        values in words. Saved once more, the form writes over what it shows.
+        Long texts are merged (`merging.merge`), so that nobody's words are missing in the proposal. `show` has the
+        values in words. If it is saved again, the form overwrites what it shows.
         """
         data = self.data.copy() if isinstance(self.data, QueryDict) else dict(self.data)
         for name, value in now.items():
@@ -68,14 +68,14 @@ class SeenForm(UnknownIsNone):
         for name in now:
             theirs = show.get(name) or "nothing"
             if name in self.texts:
-                words = f"{who} changed it meanwhile to: {theirs} — Both texts are laid together above; save it as it should be."
+                words = f"{who} changed it meanwhile to: {theirs} — Both texts are merged above; edit the result and save it."
             else:
                 words = f"{who} changed it meanwhile to: {theirs}. Save again to put yours over it."
             form.add_error(name, words)
         return form
 
     def extra(self) -> dict[str, Any]:
-        """Arguments that a form like this one needs to be made again."""
+        """Return the arguments needed to make a form like this one again."""
         return {}
 
 
@@ -166,7 +166,7 @@ class ActionForm(_WithPeople):
 
 
 class DoneForm(UnknownIsNone):
-    """When it was done and what it changed: that becomes a marker of the case."""
+    """When an action was done and what it changed; this becomes a marker of the case."""
 
     at = MomentField(label="Done at")
     changed = forms.CharField(
@@ -201,7 +201,7 @@ class StateForm(UnknownIsNone):
 
 
 class OfferForm(UnknownIsNone):
-    """The lead, offered to another member."""
+    """The role of lead, offered to another member."""
 
     to = forms.TypedChoiceField(coerce=int, label="To")
     words = forms.CharField(max_length=1000, required=False, label="What the next lead should know", widget=_area(2))

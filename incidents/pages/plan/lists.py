@@ -10,7 +10,7 @@ MOST = 20
 
 
 def on_finding(room: Room, key: str) -> dict[str, Any]:
-    """Return what the drawer shows of a finding: the decisions and actions that hang on it, what is due first."""
+    """Return the decisions and actions of a finding for the drawer, the earliest due first."""
     living = {"finding_key": key, "deleted_at__isnull": True}
     return {
         "finding_decisions": list(

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/plan."""
+"""Addresses of the plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incidents.pages.shell import page
 
 
 class PlannedConverter(StringConverter):
-    """Which of the two lists of a plan."""
+    """One of the two lists of a plan."""
 
     regex = "decisions|actions"
 

@@ -1,4 +1,4 @@
-"""Decisions and actions: the lists, their forms, taken away and brought back."""
+"""Decisions and actions: the lists, their forms, delete and restore."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LIVING = ("author", "edited_by", "deleted_by")
 
 @dataclass(frozen=True)
 class People:
-    """Who is a member now: others are shown as former ones, and nothing can be given to them."""
+    """The present members; others are shown as former members, and nothing can be assigned to them."""
 
     names: dict[int, str]
 
@@ -58,7 +58,7 @@ class People:
 
 @require_GET
 def plan(request: HttpRequest, slug: str) -> HttpResponse:
-    """List decisions and actions, what is due first at the top; `?finding=`: those that hang on it."""
+    """List decisions and actions, the earliest due first; `?finding=`: only those of a finding."""
     room = access.enter(request.user, slug)
     key = _asked_key(request)
     if key and request.GET.get("part") == "finding":
@@ -121,7 +121,7 @@ def _edit_decision(request: HttpRequest, room: Room, row: Decision | None) -> Ht
 
 @require_http_methods(["GET", "POST"])
 def action_new(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ask for a new action; on a finding the rule's "did it help?" is offered as what to expect."""
+    """Ask for a new action; for a finding, the rule's "did it help?" is offered as the expected effect."""
     return _edit_action(request, access.enter(request.user, slug, Right.PLAN), None)
 
 
@@ -154,15 +154,15 @@ def _edit_action(request: HttpRequest, room: Room, row: Action | None) -> HttpRe
 
 @require_http_methods(["GET", "POST"])
 def action_done(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Ask when it was done and what it changed; the answer becomes a marker of the case."""
+    """Ask when an action was done and what it changed; the answer becomes a marker of the case."""
     room = access.enter(request.user, slug, Right.PLAN)
     row = _one(room.incident.actions.all(), id, "action")
     form = DoneForm(request.POST or None, initial={"at": timezone.now()}, auto_id="done_%s")
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
-        phases = (said["from_phase"], said["to_phase"]) if said["from_phase"] else None
+        fields = form.cleaned_data
+        phases = (fields["from_phase"], fields["to_phase"]) if fields["from_phase"] else None
         try:
-            actions.finish_action(room, id, said["at"], said["changed"], phases)
+            actions.finish_action(room, id, fields["at"], fields["changed"], phases)
             return redirect(f"{reverse('plan', args=[slug])}#action-{id}")
         except Refused as refused:
             if refused.status in (403, 404, 409):
@@ -174,7 +174,7 @@ def action_done(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 @require_POST
 def action_state(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Begin an action, drop it, open it again."""
+    """Begin an action, drop it, or open it again."""
     room = access.enter(request.user, slug, Right.PLAN)
     form = StateForm(request.POST)
     if not form.is_valid():
@@ -185,7 +185,7 @@ def action_state(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, slug: str, what: str, id: int) -> HttpResponse:
-    """Take a row away; the list offers to undo it."""
+    """Delete a row; the list offers undo."""
     room = access.enter(request.user, slug, Right.PLAN)
     {"decisions": actions.delete_decision, "actions": actions.delete_action}[what](room, id)
     return redirect(f"{reverse('plan', args=[slug])}#{what[:-1]}-{id}")
@@ -198,7 +198,7 @@ def restore(request: HttpRequest, slug: str, what: str, id: int) -> HttpResponse
     return redirect(f"{reverse('plan', args=[slug])}#{what[:-1]}-{id}")
 
 
-# --- what both need -----------------------------------------------------------------------------------------------
+# --- shared by decisions and actions ----------------------------------------------------------------------------------
 
 
 def _edit(
@@ -210,7 +210,7 @@ def _edit(
     put: Callable[..., Decision | Action],
     people: People,
 ) -> HttpResponse:
-    """Show the form or save it. Whoever saves second sees both texts before anything is written."""
+    """Show the form or save it. The person who saves second sees both texts before anything is written."""
     slug = room.incident.slug
     if row is not None and row.deleted_at is not None:
         raise Refused(f"This {what} was taken away. Bring it back first.", 409)
@@ -218,10 +218,10 @@ def _edit(
     if request.method == "POST":
         status = 422
         if form.is_valid():
-            said = {name: value for name, value in form.cleaned_data.items() if name != "client_id"}
+            fields = {name: value for name, value in form.cleaned_data.items() if name != "client_id"}
             try:
                 done = put(
-                    room, said, row.pk if row else None, form.seen if row else None, form.cleaned_data["client_id"]
+                    room, fields, row.pk if row else None, form.seen if row else None, form.cleaned_data["client_id"]
                 )
                 return redirect(f"{reverse('plan', args=[slug])}#{what}-{done.pk}")
             except Overtaken as beaten:
@@ -282,7 +282,7 @@ def _actions(room: Room, show: str, now: datetime) -> QuerySet[Action]:
 
 
 def _shown_to(room: Room) -> Q:
-    """The living rows; who has just taken one away still sees its place, with the undo in it."""
+    """Select rows that are not deleted, and those that the reader has just deleted, for undo."""
     return Q(deleted_at__isnull=True) | Q(deleted_by=room.user, deleted_at__gt=timezone.now() - UNDO_FOR)
 
 
@@ -303,7 +303,7 @@ def _asked_key(request: HttpRequest) -> str | None:
 
 
 def _findings(room: Room, chosen: str | None) -> Choices:
-    """Offer the findings that stand now, causes first, and the one that was chosen before even if it is gone."""
+    """Offer the present findings, causes first, and the one chosen before even if it is gone."""
     rows = room.incident.findings.select_related("current").filter(kind="finding")
     offered = list(rows.filter(gone_since__isnull=True)[:MOST_FINDINGS])
     if chosen and all(row.key != chosen for row in offered):
@@ -315,15 +315,15 @@ def _findings(room: Room, chosen: str | None) -> Choices:
 
 
 def _phases(room: Room) -> list[str]:
-    """The phases that the evidence has, for the two fields of a comparison."""
-    told = room.incident.phases.values_list("phase", flat=True).distinct()
+    """Return the phases that the evidence has, for the two fields of a comparison."""
+    stated = room.incident.phases.values_list("phase", flat=True).distinct()
     guessed = (
         Part.objects.filter(reading__artifact__incident=room.incident, phase__isnull=False, reading__state="complete")
         .order_by()
         .values_list("phase", flat=True)
         .distinct()
     )
-    return sorted({*told, *(phase for phase in guessed if phase)})[:50]
+    return sorted({*stated, *(phase for phase in guessed if phase)})[:50]
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Forms of requests and their links, and what a stranger fills in."""
+"""Forms of requests and their links, and the form that a stranger fills in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _area(rows: int, **attrs: str) -> forms.Textarea:
 
 
 class RequestForm(UnknownIsNone):
-    """What is asked. `asked_of` is a member's id, "link" for somebody without an account, or empty."""
+    """What is asked for. `asked_of` is a member's id, "link" for somebody without an account, or empty."""
 
     what = forms.CharField(max_length=500, label="What is needed", widget=_area(2))
     command = forms.CharField(
@@ -28,7 +28,7 @@ class RequestForm(UnknownIsNone):
         required=False,
         label="Command",
         widget=_area(3, **{"class": "mono", "spellcheck": "false"}),
-        help_text="Fill in the names in capitals. What it costs is said below it once it is saved.",
+        help_text="Fill in the names in capitals. Its cost is shown below it once it is saved.",
     )
     host = forms.CharField(
         max_length=120, required=False, label="On host", widget=forms.TextInput(attrs={"list": "hosts"})
@@ -59,10 +59,10 @@ class RequestForm(UnknownIsNone):
         ]
 
     def said(self) -> dict[str, Any]:
-        """Return what was typed as the action takes it."""
-        said = {name: value for name, value in self.cleaned_data.items() if name not in ("client_id", "ask")}
-        asked = said["asked_of"]
-        return said | {"asked_of": int(asked) if asked and asked != BY_LINK else None}
+        """Return what was typed in the form that the action expects."""
+        fields = {name: value for name, value in self.cleaned_data.items() if name not in ("client_id", "ask")}
+        asked = fields["asked_of"]
+        return fields | {"asked_of": int(asked) if asked and asked != BY_LINK else None}
 
     @property
     def by_link(self) -> bool:
@@ -99,7 +99,7 @@ class ArtifactForm(UnknownIsNone):
 
 
 class BlockForm(UnknownIsNone):
-    """Which collect block: system and symptom."""
+    """System and symptom of a collect block."""
 
     system = forms.ChoiceField(label="System", choices=list(SYSTEMS.items()))
     symptom = forms.ChoiceField(label="What is seen", choices=list(SYMPTOMS.items()))

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/requests."""
+"""Addresses of requests."""
 
 from __future__ import annotations
 

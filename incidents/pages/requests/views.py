@@ -58,7 +58,7 @@ MOST_OFFERED = 5
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the list: the request and what is said beside it."""
+    """One row of the list: the request and what is shown beside it."""
 
     request: EvidenceRequest
     worth: str
@@ -68,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Offer:
-    """What the report lacks, as the list offers it."""
+    """Missing evidence of the report, as the list offers it."""
 
     ask: Ask
     worth: str
@@ -76,7 +76,7 @@ class Offer:
 
 @require_GET
 def requests(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the room's requests, most worth first, and above them what the report lacks and nobody was asked for yet."""
+    """List the room's requests by worth, and above them missing evidence that nobody has requested yet."""
     room = access.enter(request.user, slug)
     show, sort = request.GET.get("show", ""), request.GET.get("sort", "")
     show, sort = show if show in SHOWN else "", sort if sort in SORTED else ""
@@ -123,7 +123,7 @@ def _listed(room: Room, show: str, sort: str) -> QuerySet[EvidenceRequest]:
 
 
 def _offers(room: Room) -> list[Offer]:
-    """What would tell something and was not asked for in any form that still stands."""
+    """Return missing evidence for which no request stands."""
     outlook, _, _ = newest(room)
     asked = set(room.incident.requests.exclude(state=RequestState.WITHDRAWN).values_list("ask_id", flat=True))
     open_ones = [ask for ask in outlook.asks if ask.id not in asked]
@@ -135,7 +135,7 @@ def _offers(room: Room) -> list[Offer]:
 
 @require_http_methods(["GET", "POST"])
 def request_new(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ask for something: filled in from `?ask=<id>` of the report, or from nothing."""
+    """Show the form of a new request, filled in from `?ask=<id>` of the report, or empty."""
     room = access.enter(request.user, slug, Right.PLAN)
     wanted = request.POST.get("ask") or request.GET.get("ask") or ""
     ask = newest(room)[0].ask(wanted) if wanted else None
@@ -151,7 +151,7 @@ def request_new(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def request_edit(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Change what is asked while it is open."""
+    """Change what is asked while the request is open."""
     room = access.enter(request.user, slug, Right.PLAN)
     row = _one(room, id)
     if not row.open:
@@ -204,7 +204,7 @@ def _edit(
 
 @require_GET
 def one(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Show a request: what to run, what it costs, what it would decide, its links, what waits, what answered."""
+    """Show a request: what to run, what it costs, what it would decide, its links, quarantined files, answers."""
     room = access.enter(request.user, slug)
     row = _one(room, id)
     notices.seen_request(room, id)
@@ -249,7 +249,7 @@ def _shown(request: HttpRequest, room: Room, row: EvidenceRequest, **forms: Any)
 
 @require_POST
 def request_state(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Take a request back, or open it again."""
+    """Withdraw a request, or open it again."""
     room = access.enter(request.user, slug, Right.PLAN)
     match request.POST.get("do"):
         case "withdraw":
@@ -257,13 +257,13 @@ def request_state(request: HttpRequest, slug: str, id: int) -> HttpResponse:
         case "reopen":
             actions.reopen(room, id)
         case _:
-            raise Refused("There is nothing like that to do here.")
+            raise Refused("There is no such action here.")
     return redirect("request", slug, id)
 
 
 @require_POST
 def request_answer(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Answer with a file, with text, with an artifact of the room; or say that an artifact is no answer."""
+    """Answer with a file, with text, or with an artifact of the room; or decline an artifact as answer."""
     room = access.enter(request.user, slug, Right.UPLOAD)
     row = _one(room, id)
     what = request.POST.get("do")
@@ -276,7 +276,7 @@ def request_answer(request: HttpRequest, slug: str, id: int) -> HttpResponse:
         "artifact": ("artifact_form", ArtifactForm(request.POST, auto_id="artifact_%s")),
     }
     if what not in kinds:
-        raise Refused("There is nothing like that to do here.")
+        raise Refused("There is no such action here.")
     name, form = kinds[what]
     if form.is_valid():
         try:
@@ -291,7 +291,7 @@ def request_answer(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 
 def _received(room: Room, row: EvidenceRequest, form: Any, what: str) -> int:
-    """Take in what was sent; content that the room holds already answers as well."""
+    """Store what was sent; content that the room already holds is an answer as well."""
     room.require_more_evidence()
     said = {"host": row.host} if row.host else {}
     if what == "file":
@@ -320,8 +320,8 @@ def request_link(request: HttpRequest, slug: str, id: int) -> HttpResponse:
         return redirect(reverse("request", args=[slug, id]) + "#by-link")
     form = LinkForm(request.POST, auto_id="link_%s")
     if form.is_valid():
-        said = form.cleaned_data
-        secret = quarantine.make_link(room, id, said["label"] or "", said["hours"], said["most"], said["mib"])
+        fields = form.cleaned_data
+        secret = quarantine.make_link(room, id, fields["label"] or "", fields["hours"], fields["most"], fields["mib"])
         address = request.build_absolute_uri(reverse("give", args=[secret]))
         made: GiveLink | None = row.links.order_by("-pk").first()
         answer = render(request, "requests/request.html", _shown(request, room, row, made=made, address=address))
@@ -332,7 +332,7 @@ def request_link(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 @require_POST
 def request_file(request: HttpRequest, slug: str, id: int, file: uuid.UUID) -> HttpResponse:
-    """Take a quarantined file in as evidence, or refuse it with a reason."""
+    """Accept a quarantined file as evidence, or refuse it with a reason."""
     room = access.enter(request.user, slug, Right.UPLOAD)
     row = _one(room, id)
     match request.POST.get("do"):
@@ -345,7 +345,7 @@ def request_file(request: HttpRequest, slug: str, id: int, file: uuid.UUID) -> H
                 return render(request, "requests/request.html", context, status=422)
             quarantine.refuse(room, id, file, form.cleaned_data["reason"])
         case _:
-            raise Refused("There is nothing like that to do here.")
+            raise Refused("There is no such action here.")
     return redirect("request", slug, id)
 
 
@@ -363,13 +363,13 @@ def collect(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def collect_of(request: HttpRequest, room: Room) -> CollectPart:
-    """The block as the address chooses it; what it does not say follows from the case and its database host."""
+    """Return the block that the address chooses; what it leaves open follows from the case and its database host."""
     hosts = list(room.incident.hosts.all())
     host = next((host for host in hosts if host.role == "database"), hosts[0] if hosts else None)
     return collect_part(request.GET.get("system"), request.GET.get("symptom"), room.incident, host)
 
 
-# --- what all need ------------------------------------------------------------------------------------------------
+# --- shared by the views ---------------------------------------------------------------------------------------------
 
 
 def _one(room: Room, id: int) -> EvidenceRequest:
@@ -386,7 +386,7 @@ def _people(room: Room) -> list[tuple[int, str]]:
 
 
 def _asked_before(room: Room, ask: Ask | None) -> EvidenceRequest | None:
-    """The newest request for the same thing that still stands: nobody should be asked twice unawares."""
+    """Return the newest request for the same evidence that still stands, so that nobody is asked twice unknowingly."""
     if ask is None:
         return None
     rows = room.incident.requests.filter(ask_id=ask.id).exclude(state=RequestState.WITHDRAWN)

@@ -1,7 +1,7 @@
 """The room's stream: server-sent events that name what changed.
 
-One open stream is one request that lasts for hours, so everything that a request may hold must be let go of: the
-database connection after each question, above all. `web-stack` measurements behind this: 500 streams, 6 connections.
+An open stream is a request that lasts for hours, so it must release whatever a request may hold, above all the database
+connection after each query. Measured (`web-stack`): 500 streams use 6 connections.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ async def stream(request: HttpRequest, slug: str) -> HttpResponse | StreamingHtt
     try:
         room = await _ask(hub, lambda: access.enter(request.user, slug), own_thread=True)
     except NotAMember:
-        # The only view that answers for itself: an EventSource that got an error page would try again for ever.
+        # This view answers errors itself: an EventSource that gets an error page would retry for ever.
         return HttpResponse(status=204 if "Last-Event-ID" in request.headers else 404)
     cursor = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
     after = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
@@ -54,13 +54,13 @@ async def _frames(
     async with hub.listen(listener):
         begin = await _ask(hub, lambda: live.replay(room, after))
         sent = after if after is not None and not begin.reload else begin.newest
-        # The cursor first: a page cut off before its first event must know where it was.
+        # The cursor is sent first, so that a page cut off before its first event knows where it was.
         yield f"retry: 1000\nid: {sent}\n\n".encode()
         if begin.reload:
             yield _frame("reload", {})
         await sync_to_async(live.come, thread_sensitive=False)(room, user, listener.id)
         loop = asyncio.get_running_loop()
-        checked = loop.time() + random.uniform(-5, 0)  # so that streams opened together do not ask together
+        checked = loop.time() + random.uniform(-5, 0)  # random, so that streams opened together do not query together
         try:
             while True:
                 if listener.ended or loop.time() - checked >= CHECK_S:
@@ -68,7 +68,7 @@ async def _frames(
                         yield _frame("gone", {})
                         return
                     checked = loop.time()
-                    listener.lost = True  # whatever the broker may have swallowed
+                    listener.lost = True  # the broker may have lost events
                     await sync_to_async(live.come, thread_sensitive=False)(room, user, listener.id)
                 while listener.heard and not listener.lost:
                     heard = listener.heard.popleft()
@@ -93,8 +93,8 @@ async def _frames(
                 if not listener.heard and not listener.ended:
                     listener.news.clear()
                     try:
-                        # Not wait_for: up to Python 3.11 it can swallow a cancellation that comes with the news,
-                        # and the stream of a page that was closed would run on for ever.
+                        # Not wait_for: up to Python 3.11 it can lose a cancellation that arrives together with an
+                        # event, and the stream of a closed page would run on for ever.
                         async with asyncio.timeout(HEARTBEAT_S):
                             await listener.news.wait()
                     except TimeoutError:
@@ -104,7 +104,7 @@ async def _frames(
 
 
 def _still_open(listener: live.Listener, session: SessionBase) -> bool:
-    """Look whether this person still is a member and still signed in with this session."""
+    """Return whether this person is still a member and still signed in with this session."""
     return access.enter_by_id(listener.user_id, listener.incident_id) is not None and session.exists(listener.session)
 
 
@@ -117,9 +117,9 @@ def _frame(kind: str, what: dict[str, Any]) -> bytes:
 
 
 async def _ask(hub: live.Hub, question: Callable[[], T], own_thread: bool = False) -> T:
-    """Ask the database in a thread and let go of the connection at once: an open stream must not keep one.
+    """Query the database in a thread and release the connection at once: an open stream must not hold one.
 
-    `own_thread`: in the request's own thread, where the session and the user were looked up before.
+    `own_thread`: in the request's own thread, where the session and the user were read before.
     """
 
     def and_let_go() -> T:

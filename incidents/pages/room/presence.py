@@ -1,4 +1,4 @@
-"""Who is here and which page they look at."""
+"""Who is in the room and which page they look at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incidents.access import Room
 from incidents.errors import Refused
 from incidents.storage import live
 
-# What an address of the room is called; one that is not named here is "the room".
+# Names of the room's pages; a page that is missing here is "the room".
 WORDS = {
     "room": "the room",
     "finding": "a finding",
@@ -62,7 +62,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody in the room now. `href` is the page they look at, empty while it is not known."""
+    """Somebody in the room now. `href` is the page they look at, empty while it is unknown."""
 
     user: User
     page: str
@@ -71,7 +71,7 @@ class Person:
 
 @require_POST
 def here(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take note of the page that this person looks at: an address of this room, or nothing is noted."""
+    """Record the page that this person looks at; addresses outside this room are refused."""
     room = access.enter(request.user, slug)
     path = request.POST.get("path", "")
     if not _page(path, slug):
@@ -81,7 +81,7 @@ def here(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def people(room: Room) -> list[Person]:
-    """Return who is in the room: members and site administrators; whoever was removed is not among them any more."""
+    """Return who is in the room: members and site administrators, without people who were removed."""
     present = live.present_in([room.incident.pk])[room.incident.pk]
     ids = [one.user_id for one in present]
     users = {user.pk: user for user in User.objects.filter(pk__in=ids, is_active=True)} if ids else {}

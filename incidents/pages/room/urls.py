@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/room."""
+"""Addresses of the room."""
 
 from __future__ import annotations
 

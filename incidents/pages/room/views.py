@@ -25,13 +25,13 @@ from incidents.pages.forms import AnswerForm, NoteForm, ReasonForm
 from incidents.pages.notes.views import finding_section, room_section
 from incidents.pages.shell import is_part, shell
 
-# So many findings that are no longer found are listed; the oldest of many evaluations help nobody.
+# Maximum number of findings listed as no longer found; older ones of many evaluations are of no use.
 MOST_GONE = 100
 
 
 @require_GET
 def room(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the room; the drawer holds the first claim until another is chosen. `?wall`: in large type, nothing to press."""
+    """Show the room; the drawer holds the first claim until another is chosen. `?wall`: large, without controls."""
     entered = access.enter(request.user, slug)
     context = judged(entered)
     if "wall" in request.GET:
@@ -53,7 +53,7 @@ def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 
 
 def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | None]:
-    """Find a claim by its key in the newest report, else what the room kept of it since it was no longer found."""
+    """Find a claim by its key in the newest report, else its last version before it was no longer found."""
     claim = outlook.claim(key)
     if claim is not None:
         return claim, None  # it is found now
@@ -67,7 +67,7 @@ def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | N
 
 
 def judged(room: Room) -> dict[str, Any]:
-    """Return the frame and everything that a new judgement changes: verdict, seconds, findings."""
+    """Return the frame and everything that a new evaluation changes: verdict, seconds, findings."""
     held, counts = artifacts_of(room)
     context = shell(room, "room", counts)
     outlook, evaluation, before = newest(room, held)
@@ -131,7 +131,7 @@ def middle(room: Room, context: dict[str, Any], key: str = "") -> dict[str, Any]
 
 
 def known_of(room: Room, outlook: Outlook) -> Known:
-    """What notes may point at, as far as the page has read it already."""
+    """Return the things that notes may refer to and that the page has already read."""
     held = {number: (artifact.name, artifact.sha256) for number, artifact in outlook.held.items()}
     findings = {claim.key: (claim.rule, claim.headline) for claim in outlook.claims if claim.key}
     return Known(room, held, findings)
@@ -140,7 +140,7 @@ def known_of(room: Room, outlook: Outlook) -> Known:
 def drawer(
     room: Room, claim: Claim | None, row: Finding | None, known: Known, notes: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what the drawer shows beside the claim itself: disputes and notes (unless somebody has them), with empty forms."""
+    """Return what the drawer shows beside the claim: disputes, notes (unless passed in), and empty forms."""
     forms = {
         "note_form": NoteForm(auto_id="note_%s"),
         "dispute_form": ReasonForm(auto_id="dispute_%s"),

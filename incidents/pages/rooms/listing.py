@@ -1,4 +1,4 @@
-"""The list of rooms: which of those that somebody may know of, in which order, and what of them came before.
+"""The list of rooms: which rooms a person may know of, in which order, and which of their causes came before.
 
 "Time to verdict" runs from the opening of the room to its first verdict of state cause or suspect (`Verdict.first_at`).
 """
@@ -40,7 +40,7 @@ from incidents.storage import live
 ARCHIVED, GOING = "archived", "going"
 STATES = ((GOING, "not closed"), *Status.choices, (ARCHIVED, "archived"))
 NEWEST = "-last_event"
-#: Column -> what it is called. Each may be asked for upwards and, with "-", downwards; what is unknown comes last.
+#: Column -> its heading. Each can be sorted upwards and, with "-", downwards; unknown values come last.
 COLUMNS = {
     "title": "room",
     "status": "state",
@@ -55,17 +55,17 @@ COLUMNS = {
 }
 _ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _DURATION = DurationField()
-_MOST_LOOKED_INTO = 2_000  # rooms, for who is inside
+_MOST_LOOKED_INTO = 2_000  # maximum number of rooms checked for people inside
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of the list somebody asked for. Values that mean nothing are as good as none."""
+    """What somebody asked for in the list. Meaningless values are ignored."""
 
     q: str = ""
     status: str = ""
     layer: str = ""
-    same: str = ""  # slug of a room: those with the same cause at the same place
+    same: str = ""  # slug of a room: show rooms with the same cause at the same place
     sort: str = NEWEST
 
     @classmethod
@@ -92,7 +92,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Again:
-    """A cause that came before: this room is the nth with it in its quarter, of so many in all that one may see."""
+    """A cause that came before: this room is the nth with it in its quarter, of `in_all` visible ones."""
 
     nth: int
     quarter: datetime
@@ -100,7 +100,7 @@ class Again:
 
     @property
     def words(self) -> str:
-        """Say how often, as a manager asks it."""
+        """Say how often the cause occurred, in words for a manager."""
         if self.nth < 2:
             return f"one of {self.in_all} rooms with this cause" if self.in_all > 1 else ""
         nth = _ORDINALS[self.nth] if self.nth < len(_ORDINALS) else f"{self.nth}th"
@@ -116,7 +116,7 @@ def found(user: User | AnonymousUser, wanted: Wanted) -> QuerySet[Incident]:
     counted = Artifact.objects.filter(incident=OuterRef("pk")).exclude(state=ArtifactState.PURGED).order_by()
     rooms = visible_to(user).select_related("next_update_by", "verdict").defer("verdict__compared")
     rooms = rooms.annotate(
-        # Counted for the rooms of this page only: sub-queries are answered after the page was cut out.
+        # Counted only for the rooms of this page: sub-queries are computed after the page is cut out.
         artifact_count=Coalesce(Subquery(counted.values("incident").annotate(n=Count("pk")).values("n")), 0),
         last_event=Subquery(last, output_field=DateTimeField()),
         took=ExpressionWrapper(F("verdict__first_at") - F("created_at"), output_field=_DURATION),
@@ -125,7 +125,7 @@ def found(user: User | AnonymousUser, wanted: Wanted) -> QuerySet[Incident]:
 
 
 def _narrowed(rooms: QuerySet[Incident], user: User | AnonymousUser, wanted: Wanted) -> QuerySet[Incident]:
-    # A cause that came again may have come in a room that is put away by now.
+    # An earlier room with the same cause may be archived by now.
     if wanted.status == ARCHIVED:
         rooms = rooms.filter(archived_at__isnull=False)
     elif not wanted.same or wanted.status:
@@ -162,7 +162,7 @@ def _ordered(rooms: QuerySet[Incident], wanted: Wanted) -> QuerySet[Incident]:
         ids = list(rooms.values_list("pk", flat=True)[:_MOST_LOOKED_INTO])
         inside = {id: len(people) for id, people in live.present_in(ids).items() if people}
         cases = (When(pk=id, then=Value(n)) for id, n in inside.items())
-        # Where nobody is anywhere, what happened last comes first.
+        # If nobody is in any room, the newest event comes first.
         everywhere = Case(*cases, default=Value(0), output_field=IntegerField())
         by["inside"] = everywhere if inside else F("last_event")
     key = by[wanted.column]
@@ -171,7 +171,7 @@ def _ordered(rooms: QuerySet[Incident], wanted: Wanted) -> QuerySet[Incident]:
 
 
 def again(user: User | AnonymousUser, rooms: Iterable[Incident]) -> dict[int, Again]:
-    """Tell of each room whether its cause came before in rooms that this person may see; one question for all of them."""
+    """Return for each room whether its cause came before in rooms that this person may see; one query for all."""
     mine = visible_to(user)
     same = Verdict.objects.filter(recurs_by=OuterRef("recurs_by"), incident__in=mine).exclude(recurs_by="").order_by()
     quarter = TruncQuarter("incident__created_at", tzinfo=UTC)
@@ -193,7 +193,7 @@ def _count(rows: QuerySet[Verdict]) -> Subquery:
 
 
 def length(took: timedelta | None) -> str:
-    """Say how long it took, in the two largest units that matter.
+    """Write a duration in its two largest units.
 
     >>> [length(timedelta(seconds=s)) for s in (31, 95, 7_400, 200_000)]
     ['31 s', '1 min 35 s', '2 h 3 min', '2 d 7 h']

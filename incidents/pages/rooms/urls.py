@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/rooms."""
+"""Addresses of the list of rooms."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True)
 class Row:
-    """A room in the list. `verdict` is None as long as it was not judged."""
+    """A room in the list. `verdict` is None until it is judged."""
 
     incident: Incident
     verdict: Verdict | None
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def cleared(self) -> list[tuple[str, str, str]]:
-        """Letters, name and bound of each layer that is cleared."""
+        """Return letters, name and bound of each layer that is cleared."""
         entries = self.verdict.cleared if self.verdict else []
         return [(LAYERS.get(one["layer"], ("?", ""))[0], layer_name(one["layer"]), one["bound"]) for one in entries]
 
@@ -75,12 +75,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A heading that sorts: `sort` is what a press asks for."""
+    """A heading that sorts: `sort` is the value that a click asks for."""
 
     name: str
     title: str
     sort: str
-    state: str  # as aria-sort says it; "" while another column sorts
+    state: str  # value of aria-sort; "" while another column sorts
     query: str
 
 
@@ -116,7 +116,7 @@ def rooms(request: HttpRequest) -> HttpResponse:
 def _columns(request: HttpRequest, wanted: Wanted) -> Iterator[Column]:
     for name, title in listing.COLUMNS.items():
         here = wanted.column == name
-        # Times and counts are asked for largest first, names from A.
+        # The first click sorts times and counts largest first, names from A.
         first_down = name not in ("title", "status", "next", "took")
         sort = name if (here and wanted.down) or (not here and not first_down) else f"-{name}"
         query = request.GET.copy()
@@ -127,7 +127,7 @@ def _columns(request: HttpRequest, wanted: Wanted) -> Iterator[Column]:
 
 
 def rows(user: User | AnonymousUser, incidents: list[Incident]) -> list[Row]:
-    """Join rooms with what of their verdict is disputed, the people inside and what came before: a query each for all."""
+    """Join rooms with disputes of their verdict, the people inside and what came before, one query each."""
     disputed: dict[int, set[str]] = {}
     disputes = Dispute.objects.filter(OPEN_DISPUTE, incident__in=incidents)
     for incident_id, key in disputes.values_list("incident_id", "finding__key").order_by().distinct():
@@ -148,7 +148,7 @@ def rows(user: User | AnonymousUser, incidents: list[Incident]) -> list[Row]:
 
 @require_GET
 def rooms_csv(request: HttpRequest) -> HttpResponse:
-    """Hand out the list as it is narrowed and ordered, whole, as CSV; no cell is taken for a formula."""
+    """Hand out the whole list, filtered and sorted as shown, as CSV; no cell reads as a formula."""
     found = list(listing.found(request.user, Wanted.of(request.GET.dict()))[:CSV_MOST])
     before = listing.again(request.user, found)
     text = io.StringIO()
@@ -214,7 +214,7 @@ def sample(request: HttpRequest) -> HttpResponse:
 
 
 def request_user(request: HttpRequest) -> User:
-    """Return the signed-in user; `page` in `shell.py` lets nobody else come here."""
+    """Return the signed-in user; `page` in `shell.py` lets nobody else reach this."""
     if not isinstance(request.user, User):
         raise Refused("Sign in first.", 401)
     return request.user

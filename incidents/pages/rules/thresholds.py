@@ -1,4 +1,4 @@
-"""What a room changed in the rules: other values for parameters, findings hidden for a while. The rule itself stays as it is."""
+"""A room's changes to the rules: other values for parameters, findings hidden for a while. The rules stay."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LIVING = ("author", "deleted_by")
 
 @dataclass(frozen=True)
 class Shown:
-    """A parameter with its bounds, and what a form for it holds."""
+    """A parameter with its bounds, and the values of its form."""
 
     rule: Rule
     name: str
@@ -66,7 +66,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Changed:
-    """A threshold that is or was set, beside the rule's own value; `param` is None when the rule has none of that name any more."""
+    """A threshold that is or was set, beside the rule's own value; `param` is None if the rule no longer has it."""
 
     row: Threshold
     param: Param | None
@@ -74,7 +74,7 @@ class Changed:
 
     @property
     def refused(self) -> str | None:
-        """Why it is not applied, where the rule's bounds are others by now."""
+        """Return why the value is not applied, if the rule's bounds have changed since."""
         return self.param.refuse(self.row.value) if self.param else None
 
 
@@ -108,7 +108,7 @@ def thresholds(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def change(request: HttpRequest, slug: str, what: str, id: int) -> HttpResponse:
-    """Take back a threshold or show hidden findings again; with `do` restore the other way round."""
+    """Take a threshold back or show hidden findings again; with `do` restore, the opposite."""
     room = access.enter(request.user, slug, Right.TUNE)
     again = request.POST.get("do") == "restore"
     if what == "values":
@@ -133,7 +133,7 @@ def _hide(room: Room, rule: Rule, said: Mapping[str, str]) -> None:
 
 
 def _bounds(param: Param) -> str:
-    """Say what may stand here."""
+    """Say which values are allowed."""
     unit = f" {param.unit}" if param.unit else ""
     if param.type in ("number", "int"):
         low, high = ("–" if x is None else f"{x:g}" for x in (param.min, param.max))
@@ -231,7 +231,7 @@ def _fits(rule: Rule, words: str) -> bool:
 
 
 def _finding(room: Room, key: str) -> dict[str, Any] | None:
-    """What a finding says of itself, to fill in a form for hiding it."""
+    """Return the content of a finding, to fill in the form for hiding it."""
     if not key:
         return None
     row = room.incident.findings.filter(key=key[:16]).select_related("current").first()

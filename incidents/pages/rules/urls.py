@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/rules."""
+"""Addresses of rules and thresholds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incidents.pages.shell import page
 
 
 class ChoiceConverter(StringConverter):
-    """What a room changed in the rules."""
+    """One of the two kinds of changes that a room makes to the rules."""
 
     regex = "values|hidden"
 

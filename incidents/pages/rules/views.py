@@ -1,4 +1,4 @@
-"""The rules: what each needs and says, and where it fired; a finding explained by its rule with the case's values put in."""
+"""The rules: what each needs and says, and where it fired; a finding explained by its rule with values filled in."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def rules(request: HttpRequest) -> HttpResponse:
     """List all rules with the number of the person's own rooms in which each fires now."""
     library = rulebook.library()
     counts = rulebook.fired(request.user)
-    said = request.GET
-    query, layer = said.get("q", "").strip()[:200], said.get("layer", "")
-    state = said.get("state", "") if said.get("state") in STATES else ""
-    sort = said.get("sort", "id") if said.get("sort") in SORTS else "id"
+    query_params = request.GET
+    query, layer = query_params.get("q", "").strip()[:200], query_params.get("layer", "")
+    state = query_params.get("state", "") if query_params.get("state") in STATES else ""
+    sort = query_params.get("sort", "id") if query_params.get("sort") in SORTS else "id"
     words = query.casefold().split()
     found = [
         shown
@@ -41,7 +41,7 @@ def rules(request: HttpRequest) -> HttpResponse:
         and _in_state(shown, state)
     ]
     orders = {"id": lambda s: s.id, "title": lambda s: s.title.casefold(), "rooms": lambda s: (-s.rooms, s.id)}
-    paged = Paginator(sorted(found, key=orders[sort]), A_PAGE).get_page(said.get("page"))
+    paged = Paginator(sorted(found, key=orders[sort]), A_PAGE).get_page(query_params.get("page"))
     kept = {"q": query, "layer": layer, "state": state, "sort": sort}
     return render(
         request,
@@ -69,10 +69,10 @@ def _in_state(shown: Shown, state: str) -> bool:
 
 @require_GET
 def rule(request: HttpRequest, id: str) -> HttpResponse:
-    """Show one rule; the rooms in which it fires are those that the person may see."""
+    """Show one rule, with the rooms in which it fires and that the person may see."""
     found = rulebook.rule_of(id)
     if found is None:
-        raise Refused("There is no such rule. Rules that a room's older findings name may have been taken out.", 404)
+        raise Refused("There is no such rule. Rules that older findings name may have been removed.", 404)
     f = found.file
     paged = Paginator(rulebook.rooms_of(request.user, id), ROOMS_A_PAGE).get_page(request.GET.get("page"))
     return render(
@@ -106,7 +106,7 @@ def rule(request: HttpRequest, id: str) -> HttpResponse:
 
 
 def reference_of(entry: object) -> tuple[str, str, str]:
-    """Return title, note and address of a reference; only https addresses are linked."""
+    """Return title, note and address of a reference; only https addresses become links."""
     if not isinstance(entry, dict):
         return (str(entry), "", "")
     address = str(entry.get("url") or "")
@@ -125,7 +125,7 @@ def _related(entry: object) -> tuple[str, str]:
 
 @require_GET
 def explain(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Explain a finding: its rule with the values of this case put in; a part for the drawer, else a page."""
+    """Explain a finding by its rule with the values of this case filled in; a part for the drawer, else a page."""
     room = access.enter(request.user, slug)
     outlook, _, _ = newest(room)
     claim, _ = claim_of(room, outlook, key)

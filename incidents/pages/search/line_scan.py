@@ -1,7 +1,8 @@
-"""The search over lines of artifacts: a scan that ends after a while, says how far it came, and can be gone on with.
+"""Search the lines of artifacts: a scan that ends after some seconds, reports how far it came, and can be continued.
 
-Lines are matched as they are shown: with every secret masked, whatever a lead lifted. The bytes of a line are looked at first
-only because that is ten times as fast; what is masked is not found, not counted and not told apart from what is not there.
+Lines are matched as they are shown, with every secret masked, even if a lead lifted the mask. The raw bytes of a line
+are checked first only because that is ten times as fast. Masked text is neither found nor counted, so a search cannot
+reveal it.
 """
 
 from __future__ import annotations
@@ -29,17 +30,18 @@ if TYPE_CHECKING:
 
 SECONDS = 2.0
 MOST_HITS = 40
-_BLOCK = 2_000  # lines looked at between two looks at the clock
-_AT_A_TIME = 1_000  # artifacts fetched
-# A scan keeps a processor busy: whoever comes third waits, so that the pages of rooms stay quick.
+_BLOCK = 2_000  # lines searched between two looks at the clock
+_AT_A_TIME = 1_000  # artifacts fetched at once
+# A scan keeps a processor busy: a third scan waits, so that the pages of rooms stay quick.
 _AT_ONCE = threading.BoundedSemaphore(2)
-# Spelled out for the page, so never in the bytes; a line is read as it is shown when such a sign is looked for.
+# Characters that only the shown text has, never the raw bytes; if one is searched for, lines are read as they are
+# shown.
 _SPELLED = frozenset("*⟨⟩␡") | frozenset(map(chr, range(0x2400, 0x2421)))
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a scan stands: a room, an artifact of it by number, a line. Rooms go newest first."""
+    """The position of a scan: a room, the number of an artifact, a line. Rooms are scanned newest first."""
 
     room: int
     number: int
@@ -50,12 +52,12 @@ class Place:
 
     @classmethod
     def of(cls, text: str) -> Place | None:
-        """Read a place out of an address; nonsense is refused, nothing is None."""
+        """Read a place from an address; None for an empty one; raise `Refused` for nonsense."""
         if not text:
             return None
         parts = text.split(".")
         if len(parts) != 3 or not all(part.isdecimal() and len(part) < 16 for part in parts):
-            raise Refused("This link does not say where the search stood. Search again.", 422)
+            raise Refused("This link does not say where the search stopped. Search again.", 422)
         return cls(*map(int, parts))
 
 
@@ -77,9 +79,9 @@ class LineHit:
 
 @dataclass
 class Scan:
-    """What a scan came to. `next` is where to go on, None at the end; `unread` could not be opened."""
+    """The result of a scan. `next` is where to continue, None at the end; `unread` could not be opened."""
 
-    files: int  # in all, of what was asked for from its beginning
+    files: int  # number of all files in the search
     hits: list[LineHit] = field(default_factory=list)
     lines: int = 0
     passed: int = 0  # files read to their end in this pass
@@ -90,9 +92,10 @@ class Scan:
 
 
 def scan(rooms: QuerySet[Incident], query: Query, after: Place | None = None, seconds: float = SECONDS) -> Scan:
-    """Look through the lines of these rooms from `after` on, for so many seconds or MOST_HITS hits.
+    """Search the lines of these rooms from `after` on, for this many seconds or up to MOST_HITS hits.
 
-    A scan always comes a block further than where it began, so going on ends. `busy`: others scan; nothing was looked at.
+    A scan always advances by at least a block, so continuing it comes to an end. `busy`: other scans run, nothing was
+    searched.
     """
     query.check()
     ids = list(rooms.values_list("pk", flat=True))
@@ -118,7 +121,7 @@ def _run(rooms: list[int], query: Query, after: Place | None, deadline: float, d
                 if not _look_through(artifact, reader, max(first, 1), query, deadline, done):
                     return
                 done.passed += 1
-        except (OSError, ParserError):  # its file is away, or it is being read anew: the page says so
+        except (OSError, ParserError):  # the file is away, or it is being read again: the page says so
             done.unread.append(visible(artifact.name))
         if time.monotonic() > deadline:
             done.next = Place(artifact.incident_id, artifact.number + 1, 1)
@@ -128,7 +131,7 @@ def _run(rooms: list[int], query: Query, after: Place | None, deadline: float, d
 def _look_through(
     artifact: Artifact, reader: LineReader, first: int, query: Query, deadline: float, done: Scan
 ) -> bool:
-    """Look through one file; False when the scan is to end within it."""
+    """Search one file; return False if the scan has to end within it."""
     for begin in range(first, reader.count + 1, _BLOCK):
         for line_no, text in _matches(reader, begin, min(begin + _BLOCK - 1, reader.count), query):
             if len(done.hits) == MOST_HITS:
@@ -143,7 +146,7 @@ def _look_through(
 
 
 def _from(rooms: list[int], after: Place | None) -> Iterator[Artifact]:
-    """Artifacts of these rooms from a place on, some at a time: nobody waits for files that this pass never comes to."""
+    """Yield the artifacts of these rooms from a place on, in batches, so that no unneeded file is fetched."""
     readings = Prefetch("readings", Reading.objects.only("artifact_id", "number", "state"))
     ordered = (
         _files(rooms)
@@ -166,7 +169,7 @@ def _files(rooms: list[int]) -> QuerySet[Artifact]:
 
 
 def _matches(reader: LineReader, first: int, last: int, query: Query) -> Iterator[tuple[int, str]]:
-    """Give the lines that match as they are shown. What is left out is asked of the masked text alone: it, too, would tell."""
+    """Yield the lines that match as they are shown. Excluded words are tested on masked text."""
     if any(sign in _SPELLED for term in query.terms for sign in term):
         near = [first, last]
     else:
@@ -180,5 +183,5 @@ def _matches(reader: LineReader, first: int, last: int, query: Query) -> Iterato
 
 
 def _flat(text: str, query: Query) -> str:
-    """A phrase is found whatever blanks and tabs stand between its words."""
+    """Join words with single blanks, so that a phrase is found whatever blanks and tabs stand between its words."""
     return " ".join(text.split()) if query.has_phrase else text

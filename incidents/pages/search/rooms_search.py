@@ -1,7 +1,7 @@
-"""One search over what a person may see: what the database holds of rooms. Lines of artifacts: `scanning`.
+"""Search the database for what a person may see. Lines of artifacts are searched by `line_scan`.
 
-Who may see what is asked in the same SELECT (`access.visible_to`), so neither a hit nor a count tells of another room. What
-was deleted, withdrawn, purged or put into the archive is not found; inside an archived room its own things are.
+Access is checked in the same SELECT (`access.visible_to`), so neither a hit nor a count reveals another room. What was
+deleted, withdrawn, purged or archived is not found; a search inside an archived room finds its own things.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from incidents.models.words.wording import GRAM, Grams, said, words
 
 LONGEST = 200
 MOST_TERMS = 8
-#: The newest so many of a kind are ranked; more are counted as "more than".
+#: Maximum number of the newest rows of a kind that are ranked; above it the count is shown as "more than".
 MOST = 1_000
 _AROUND = 80
 _TOKEN = re.compile(r'(-?)"([^"]*)"?|(\S+)')
@@ -39,14 +39,14 @@ _TOKEN = re.compile(r'(-?)"([^"]*)"?|(\S+)')
 
 @dataclass(frozen=True)
 class Query:
-    """What was typed: any of `groups`, of which every term must be there, and none of `without`. Case does not matter."""
+    """What was typed: any of `groups`, of which every term must occur, and none of `without`. Case does not matter."""
 
     groups: tuple[tuple[str, ...], ...]
     without: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, text: str) -> Query:
-        """Read what somebody typed: words, "phrases", -without, or. What has no meaning so is looked for as it stands.
+        """Read what somebody typed: words, "phrases", -without, or. Anything else is searched as it stands.
 
         >>> Query.of('shmat "DISM memory" -pmap')
         Query(groups=(('shmat', 'dism memory'),), without=('pmap',))
@@ -55,16 +55,14 @@ class Query:
         """
         text = text.replace("\x00", " ")
         if len(text) > LONGEST:
-            raise Refused(
-                f"Search for at most {LONGEST} characters; you typed {len(text)}. A piece of it will do.", 422
-            )
+            raise Refused(f"Search for at most {LONGEST} characters; you typed {len(text)}. Part of it is enough.", 422)
         groups: list[list[str]] = [[]]
         without: list[str] = []
         for minus, quoted, word in _TOKEN.findall(text):
             if word.lower() == "or" and groups[-1]:
                 groups.append([])
                 continue
-            # A dash before a word leaves it out; a dash alone, or "->", is nothing that can be left out.
+            # A dash before a word excludes it; a dash alone, or "->", excludes nothing.
             if word.startswith("-") and word[1:2].isalnum():
                 minus, word = "-", word[1:]
             term = " ".join((quoted or word).lower().split())
@@ -88,14 +86,14 @@ class Query:
         return any(" " in term for term in (*self.terms, *self.without))
 
     def matches(self, text: str) -> bool:
-        """Tell whether a text holds what was asked for, by pieces of words."""
+        """Return whether a text contains what was asked for, by parts of words."""
         lower = text.lower()
         if any(term in lower for term in self.without):
             return False
         return any(all(term in lower for term in group) for group in self.groups)
 
     def check(self) -> None:
-        """Refuse what no index can be asked for: signs alone, or a letter or two beside nothing else."""
+        """Refuse what no index can answer: punctuation alone, or too few characters."""
         for group in self.groups:
             if not any(len(term) >= GRAM or term.isalnum() for term in group):
                 raise Refused("Search for a word, or for at least three characters of one.", 422)
@@ -115,7 +113,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Found:
-    """The hits of one kind on one page; `count` of all, or MOST when there are that many or more."""
+    """The hits of one kind on one page; `count` of all, or MOST if there are that many or more."""
 
     kind: Kind
     hits: list[Hit]
@@ -132,7 +130,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Kind:
-    """One sort of thing that is searched: its living rows in some rooms, its text, and how a row is shown."""
+    """One kind of thing that is searched: its rows in some rooms, its text, and how a row is shown."""
 
     name: str
     title: str
@@ -158,8 +156,8 @@ def _artifacts(rooms: QuerySet[Incident]) -> QuerySet[Artifact]:
 
 
 def _room(row: Incident) -> tuple[str, str, str]:
-    told = [row.symptom_text, row.affected, row.last_change, row.measured_how]
-    return row.title, " · ".join(filter(None, told)), reverse("room", args=[row.slug])
+    texts = [row.symptom_text, row.affected, row.last_change, row.measured_how]
+    return row.title, " · ".join(filter(None, texts)), reverse("room", args=[row.slug])
 
 
 def _finding(row: Any) -> tuple[str, str, str]:
@@ -203,14 +201,14 @@ NAMES = tuple(kind.name for kind in KINDS)
 
 
 def scope(user: User | AnonymousUser, room: Room | None) -> QuerySet[Incident]:
-    """Return the rooms that are searched, as a question of the database's: one, or all in sight that are not put away."""
+    """Return the rooms to search as a queryset: one, or all visible ones that are not archived."""
     if room is not None:
         return Incident.objects.filter(pk=room.incident.pk).order_by()
     return visible_to(user).filter(archived_at__isnull=True).order_by()
 
 
 def search(rooms: QuerySet[Incident], query: Query, kinds: Sequence[Kind], first: int, count: int) -> list[Found]:
-    """Ask for each kind once: hits `first` to `first + count` by rank, newest first among equals, and how many there are."""
+    """Query each kind once: hits `first` to `first + count` by rank, newest first among equals, and the total."""
     query.check()
     return [_ask(kind, rooms.values("pk"), query, first, count) for kind in kinds]
 
@@ -246,7 +244,7 @@ def _matching(query: Query, kind: Kind) -> Q:
 
 
 def _holds(term: str, kind: Kind) -> Q:
-    """The index answers by groups of three or by beginnings of words; what it lets through is looked at once more."""
+    """Return the condition for a term: an index of trigrams or word beginnings, then a check of the rows."""
     if len(term) < GRAM and not term.isalnum():
         return Q(the_text__icontains=term)
     if len(term) < GRAM:
@@ -267,7 +265,7 @@ def _hit(kind: Kind, row: Any, query: Query) -> Hit:
 
 
 def around(text: str, query: Query, width: int = 2 * _AROUND) -> list[tuple[str, bool]]:
-    """Cut a text down to the stretch with the first match, every match in it told apart. Nothing is escaped here.
+    """Cut a text down to the surroundings of the first match, with every match marked. Nothing is escaped here.
 
     >>> around("the gap ends at the shmat call", Query.of("shmat"))
     [('the gap ends at the ', False), ('shmat', True), (' call', False)]
@@ -282,7 +280,7 @@ def around(text: str, query: Query, width: int = 2 * _AROUND) -> list[tuple[str,
     first = pattern.search(text)
     begin = max(0, (first.start() if first else 0) - _AROUND // 2) if len(text) > width else 0
     end = min(len(text), max(begin + width, first.end() if first else 0))
-    # At the border of a word, where one is near.
+    # Cut at a word border if one is near.
     if begin and 0 < (blank := text.find(" ", begin, begin + 20)) < (first.start() if first else 0):
         begin = blank + 1
     if end < len(text) and (blank := text.rfind(" ", end - 20, end)) > (first.end() if first else 0):

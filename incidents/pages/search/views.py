@@ -1,4 +1,4 @@
-"""The search page: what the database holds by kind, and lines of artifacts by a scan that can be gone on with."""
+"""The search page: what the database holds by kind, and lines of artifacts by a scan that can be continued."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINES = "line"
 
 @require_GET
 def search(request: HttpRequest) -> HttpResponse:
-    """Search what this person may see: everything, one room (`room`, the default of a search begun in one), one kind."""
+    """Search what this person may see: everything, one room (`room`, set by a search begun in one), one kind."""
     typed = request.GET.get("q", "")[: 10 * rooms_search.LONGEST]
     kind = request.GET.get("kind", "")
     kind = kind if kind in (*NAMES, LINES) else ""
@@ -46,7 +46,7 @@ def search(request: HttpRequest) -> HttpResponse:
             query.check()
             context |= {"query": query} | _found(request, room, query, kind)
         elif typed.strip():
-            raise Refused("Name something to be found, too: a search cannot consist of what to leave out.", 422)
+            raise Refused("Also enter something to find: a search cannot consist only of exclusions.", 422)
     except Refused as refused:
         context["refused"], status = refused.message, refused.status
     if is_part(request) and kind == LINES:

@@ -1,10 +1,11 @@
-"""Rooms like this one: those that share rules and places with it, the rarer the more, and what was done there.
+"""Rooms like this one: those that share rules and places with it, rare ones weighing more, and what was done there.
 
-Everything is counted over the rooms that the asking person may see, the rarity too: a stranger's rooms change no number.
+Everything is counted over the rooms that the asking person may see, the rarity too: rooms of strangers change no
+number.
 
-A feature is a rule that found something (a cause, along the way or contributing), a host or a subject it was found on, or
-both at once. It weighs `ln((1 + N) / df)`, with N judged rooms in sight and df of them that have it; causes weigh double.
-Rooms are like each other from one shared rule on: many have a host called db1.
+A feature is a rule that found something (a cause, along the way or contributing), a host or a subject of a finding, or
+both at once. It weighs `ln((1 + N) / df)`, with N visible judged rooms and df of them that have it; causes weigh
+double. Rooms are similar only if they share at least one rule: many have a host called db1.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from incidents.models.room.incident import Incident
 MOST = 5
 MOST_REASONS = 3
 _MOST_DEEDS = 60
-# Numbers of one run or one room: that two rooms have them in common says nothing.
+# Numbers of one run or one room: that two rooms share them means nothing.
 _OF_ONE_RUN = re.compile(r"(pid|lwp|artifact|connection of|set|0x)\s*[0-9a-f]")
 
 Kind = Literal["rule", "host", "subject", "both"]
@@ -40,7 +41,7 @@ Feature = tuple[Kind, str]
 
 @dataclass(frozen=True)
 class Deed:
-    """Something done or decided in a room. `effect`: what a comparison of phases says of it, if its interval excludes zero."""
+    """Something done or decided in a room. `effect`: the measured effect, if its confidence interval excludes zero."""
 
     kind: str  # done, changed, decided
     text: str
@@ -49,7 +50,7 @@ class Deed:
 
 @dataclass(frozen=True)
 class Similar:
-    """A room like the one asked about; `both` says why, heaviest first."""
+    """A room like the one asked about; `both` lists the shared features, heaviest first."""
 
     incident: Incident
     verdict: Verdict
@@ -59,7 +60,7 @@ class Similar:
 
 
 def similar(room: Room) -> list[Similar]:
-    """Return the rooms most like this one among those that the person may see, at most `MOST`, likest first."""
+    """Return the visible rooms most like this one, at most `MOST`, the most similar first."""
     own = Finding.objects.filter(ALIKE, incident=room.incident).order_by("rank")
     rows = list(own.values_list("rule", "host", "subject", "group", "current__content__title")[:200])
     if not rows:
@@ -94,7 +95,7 @@ def similar(room: Room) -> list[Similar]:
 
 
 def _sharing(room: Room, mine: set[Feature]) -> dict[int, set[Feature]]:
-    """Every room in sight, this one too, with what it shares of these features. The database leaves strangers' rooms out."""
+    """Return every visible room, this one too, with the features it shares. Rooms of strangers are left out."""
     named = {kind: sorted({value for k, value in mine if k == kind}) for kind in ("rule", "host", "subject")}
     rows = (
         Finding.objects.filter(ALIKE, incident__in=visible_to(room.user))
@@ -126,24 +127,24 @@ def _both(pairs: Sequence[str]) -> set[Feature]:
 
 
 def _reasons(features: set[Feature], weights: dict[Feature, float], titles: dict[str, str]) -> list[str]:
-    """Say what two rooms share: each rule once, with its host where that is the same, then subjects."""
+    """Say what two rooms share: each rule once, with its host if that is the same, then subjects."""
     hosts = {pair.split("\n")[0]: pair.split("\n")[1] for kind, pair in sorted(features) if kind == "both"}
-    said = []
+    reasons = []
     for kind, value in sorted(features, key=lambda one: (-weights[one], one)):
         if kind == "rule":
-            said.append(f"{titles[value]} on {hosts[value]}" if value in hosts else titles[value])
+            reasons.append(f"{titles[value]} on {hosts[value]}" if value in hosts else titles[value])
         elif kind == "subject":
-            said.append(value)
-    return list(dict.fromkeys(said))[:MOST_REASONS]
+            reasons.append(value)
+    return list(dict.fromkeys(reasons))[:MOST_REASONS]
 
 
 def _deeds(rooms: dict[int, Incident]) -> dict[int, list[Deed]]:
-    """What was done in these rooms: changes with their measured effect first, then other actions, then decisions."""
+    """Return what was done in these rooms: changes with measured effect first, then other actions, then decisions."""
     found: dict[int, list[Deed]] = {id: [] for id in rooms}
     actions = Action.objects.filter(incident__in=rooms, state=ActionState.DONE, deleted_at__isnull=True)
     done = list(actions.select_related("marker").order_by("-done_at")[:_MOST_DEEDS])
     markers = Marker.objects.filter(incident__in=rooms, kind=MarkerKind.CHANGE).order_by("-pk")
-    told = {action.marker_id for action in done}
+    of_actions = {action.marker_id for action in done}
     deeds = [
         (action.incident_id, Deed("done", action.text, _effect(rooms[action.incident_id], action.marker)))
         for action in done
@@ -151,7 +152,7 @@ def _deeds(rooms: dict[int, Incident]) -> dict[int, list[Deed]]:
     deeds += [
         (marker.incident_id, Deed("changed", marker.label, _effect(rooms[marker.incident_id], marker)))
         for marker in markers[:_MOST_DEEDS]
-        if marker.pk not in told
+        if marker.pk not in of_actions
     ]
     for id, deed in sorted(deeds, key=lambda entry: not entry[1].effect):
         found[id].append(deed)
@@ -162,7 +163,7 @@ def _deeds(rooms: dict[int, Incident]) -> dict[int, list[Deed]]:
 
 
 def _effect(incident: Incident, marker: Marker | None) -> str:
-    """What the comparison of the two phases beside a change says, where the interval of the shift excludes zero."""
+    """Return the effect of a change from the comparison of its two phases, if the shift's interval excludes zero."""
     if marker is None or not (marker.from_phase and marker.to_phase):
         return ""
     compared: list[dict[str, Any]] = incident.verdict.compared

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/similar."""
+"""Addresses of similar rooms."""
 
 from __future__ import annotations
 

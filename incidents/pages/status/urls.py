@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/status."""
+"""Addresses of the status page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The status of the incident, and closing, opening and archiving its room."""
+"""The status of the incident, and closing, reopening and archiving its room."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WORDS = {kind: kind for kind in Moment.values} | {"next_update_at": "next update
 
 @dataclass(frozen=True)
 class Told:
-    """One change of the status: what was set, each to a time or to words."""
+    """One change of the status: the fields that were set, each with a time or a text."""
 
     at: datetime
     who: str
@@ -44,7 +44,7 @@ class Told:
 
 @require_http_methods(["GET", "POST"])
 def status(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show how far the incident is and who said so; a POST sets it. `now`: one of the moments is this very second."""
+    """Show the state of the incident and who set it; a POST sets it. `now`: sets one of the moments to this second."""
     room = access.enter(request.user, slug)
     if request.method == "POST":
         room.require(Right.PLAN)
@@ -54,7 +54,7 @@ def status(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def close(request: HttpRequest, slug: str) -> HttpResponse:
-    """Close, keep open, open again, archive, take out of the archive."""
+    """Close the room, keep it open, reopen it, archive it, or take it out of the archive."""
     room = access.enter(request.user, slug, Right.CLOSE)
     deeds: dict[str, Callable[[Room], Incident]] = {
         "close": rooms.close,
@@ -66,10 +66,10 @@ def close(request: HttpRequest, slug: str) -> HttpResponse:
     }
     deed = deeds.get(request.POST.get("do", ""))
     if deed is None:
-        raise Refused("There is nothing like that to do here.")
+        raise Refused("There is no such action here.")
     incident = deed(room)
     if incident.closing_at is not None:
-        messages.info(request, "The room closes by itself as soon as what is under way is through.")
+        messages.info(request, "The room closes by itself as soon as the work under way is finished.")
     return redirect("status", slug)
 
 
@@ -134,18 +134,18 @@ def _history(incident: Incident) -> list[Told]:
     rows = list(incident.activity.filter(verb="set status").order_by("-seq")[:LATEST])
     ids = {row.detail["next_update_by"] for row in rows if row.detail.get("next_update_by")}
     people = {user.pk: known_as(user) for user in people_named(sorted(ids))}
-    told = []
+    changes = []
     for row in rows:
-        said: list[tuple[str, datetime | None, str]] = []
+        fields: list[tuple[str, datetime | None, str]] = []
         for name, words in WORDS.items():
             if name not in row.detail:
                 continue
             value = row.detail[name]
             if value is None:
-                said.append((words, None, "taken back"))
+                fields.append((words, None, "taken back"))
             elif name == "next_update_by":
-                said.append((words, None, people.get(value, "")))
+                fields.append((words, None, people.get(value, "")))
             else:
-                said.append((words, datetime.fromisoformat(value), ""))
-        told.append(Told(row.at, row.actor_name, row.object, said))
-    return told
+                fields.append((words, datetime.fromisoformat(value), ""))
+        changes.append(Told(row.at, row.actor_name, row.object, fields))
+    return changes

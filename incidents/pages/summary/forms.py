@@ -24,7 +24,7 @@ class WordsForm(UnknownIsNone):
     )
     way = forms.ChoiceField(choices=Way.choices, initial=Way.INSTEAD, label="They stand")
     seen = forms.IntegerField(min_value=0, required=False, widget=forms.HiddenInput)
-    merged = forms.BooleanField(required=False, widget=forms.HiddenInput)  # it is the proposal of a merge
+    merged = forms.BooleanField(required=False, widget=forms.HiddenInput)  # whether the text is the proposal of a merge
 
 
 class LinkForm(UnknownIsNone):
@@ -37,7 +37,7 @@ class LinkForm(UnknownIsNone):
     )
 
     def __init__(self, *args: object, versions: Sequence[int] = (), **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # handed on as it came
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # passed on unchanged
         field = self.fields["version"]
         assert isinstance(field, forms.TypedChoiceField)
         field.choices = [(number, f"Version {number}") for number in versions]

@@ -1,4 +1,4 @@
-"""Links to a frozen summary: made, listed and taken back by leads; opened by people without an account."""
+"""Links to a frozen summary: leads make, list and revoke them; people without an account open them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_VERSIONS = 100
 
 
 def shared_page(view: View) -> View:
-    """Wrap a view whose address is a secret: nobody who is led away from it hears of it, nobody lists it."""
+    """Wrap a view whose address is a secret: no referrer leaks it to other sites, no search engine lists it."""
 
     @wraps(view)
     def outside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -40,9 +40,9 @@ def shared_page(view: View) -> View:
 
 @require_http_methods(["GET", "POST"])
 def links(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the links with who opened them; a POST makes one, shown this once, or takes one back."""
+    """List the links with who opened them; a POST makes one, shown only this once, or revokes one."""
     room = access.enter(request.user, slug)
-    # An archived room makes no links any more; those that it has can be seen and taken back.
+    # An archived room makes no more links; its existing ones can be seen and revoked.
     if Right.SHARE not in room.rights:
         room.require(Right.SHARE)
     if request.method == "POST" and request.POST.get("do") == "revoke":
@@ -57,8 +57,8 @@ def links(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         room.require(Right.SHARE)
         return _show(request, room, form, numbers, status=422)
-    said = form.cleaned_data
-    secret = actions.share(room, said["version"], said["label"], said["days"])
+    fields = form.cleaned_data
+    secret = actions.share(room, fields["version"], fields["label"], fields["days"])
     link = request.build_absolute_uri(reverse("shared-summary", args=[secret]))
     answer = _show(request, room, LinkForm(versions=numbers, auto_id="link_%s"), numbers, link=link)
     answer["Referrer-Policy"] = "strict-origin"
@@ -90,7 +90,7 @@ def _show(
     for one in ShareOpening.objects.filter(link__in=list(paged)).order_by("-last_at")[: A_PAGE * MOST_OPENINGS]:
         seen.setdefault(one.link_id, []).append(one)
     for row in paged:
-        # For the template alone: from where it was opened.
+        # For the template only: the addresses from which it was opened.
         row.seen_from = seen.get(row.pk, [])[:MOST_OPENINGS]  # type: ignore[attr-defined]  # no column of the model
     context = shell(room, "summary") | {
         "slug": room.incident.slug,

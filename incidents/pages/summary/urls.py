@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/summary."""
+"""Addresses of the summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incidents.pages.summary import shared, views
 
 
 class SheetConverter(StringConverter):
-    """The form of a summary that is taken along."""
+    """File format of an exported summary."""
 
     regex = "pdf|html|md"
 

@@ -40,7 +40,7 @@ from incidents.pages.summary.forms import WordsForm
 
 A_PAGE = 20
 EARLIER = 10
-# What is missing, by section: who may say it, and where.
+# Where to add what is missing, by section, and the right that this needs.
 OFFERS = {
     "impact": (Right.CASE, "case", "Say it in the case"),
     "decision": (Right.PLAN, "decision-new", "Ask for one"),
@@ -52,7 +52,7 @@ KINDS = {"pdf": "application/pdf", "html": "text/html; charset=utf-8", "md": "te
 
 @dataclass(frozen=True)
 class Earlier:
-    """A text that a section had, as a difference to the one before it."""
+    """An earlier text of a section, as a difference to the one before it."""
 
     author: User
     at: datetime
@@ -61,7 +61,7 @@ class Earlier:
 
 @require_GET
 def live(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the page as it is now, and whether it reads otherwise than the last version."""
+    """Show the current page, and whether it differs from the last version."""
     room = access.enter(request.user, slug)
     gathered = summary.gather(room.incident)
     last = room.incident.summary_versions.order_by("-number").first()
@@ -95,7 +95,7 @@ def version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def versions(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the versions; a POST freezes the page as it is now."""
+    """List the versions; a POST freezes the current page."""
     room = access.enter(request.user, slug)
     if request.method == "POST":
         made = actions.freeze(room, request.POST.get("why", "")[:200])
@@ -113,7 +113,7 @@ def versions(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def changes(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show what changed from one version to another; without `to`: to the page as it is now."""
+    """Show what changed from one version to another; without `to`, to the current page."""
     room = access.enter(request.user, slug)
     before = _version(room, _number(request.GET.get("from", "")))
     after = _version(room, _number(request.GET["to"])) if request.GET.get("to") else None
@@ -129,7 +129,7 @@ def changes(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, slug: str, section: str) -> HttpResponse:
-    """Let the lead write a section's words. Somebody else's change in between is merged, not overwritten."""
+    """Let the lead write a section's words. A change by somebody else in between is merged, not overwritten."""
     room = access.enter(request.user, slug, Right.SHARE)
     if section not in EDITABLE:
         raise Refused("There is no such section.", 404)
@@ -141,11 +141,11 @@ def edit(request: HttpRequest, slug: str, section: str) -> HttpResponse:
     if form.is_valid() and form.cleaned_data["merged"] and merging.undecided(form.cleaned_data["text"] or ""):
         form.add_error("text", "Decide the places marked ⟦ ‖ ⟧ first: keep one side of each, or write your own.")
     if form.is_valid():
-        said = form.cleaned_data
+        fields = form.cleaned_data
         try:
-            actions.put_text(room, section, said["text"] or "", said["way"], said["seen"] or 0)
+            actions.put_text(room, section, fields["text"] or "", fields["way"], fields["seen"] or 0)
         except actions.Conflict as conflict:
-            return _conflict(request, room, section, conflict, said)
+            return _conflict(request, room, section, conflict, fields)
         except Refused as refused:
             if refused.status in (403, 404, 409):
                 raise
@@ -157,7 +157,7 @@ def edit(request: HttpRequest, slug: str, section: str) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
-    """Answer with the page as a file that holds all it cites; `number` 0: as it is now."""
+    """Answer with the page as a file that contains all it cites; `number` 0: the current page."""
     room = access.enter(request.user, slug)
     row = _version(room, number) if number else None
     content = row.content if row else summary.gather(room.incident).content
@@ -231,11 +231,11 @@ def _earlier(room: Room, section: str) -> list[Earlier]:
     rows: list[SummaryText] = list(
         room.incident.summary_texts.filter(section=section).select_related("author").order_by("-number")[: EARLIER + 1]
     )
-    told = []
+    texts = []
     for i, row in enumerate(rows[:EARLIER]):
         before = rows[i + 1].text if i + 1 < len(rows) else ""
-        told.append(Earlier(row.author, row.made_at, merging.differences(before, row.text)))
-    return told
+        texts.append(Earlier(row.author, row.made_at, merging.differences(before, row.text)))
+    return texts
 
 
 def _in_room(room: Room, content: Json) -> Json:
@@ -248,7 +248,7 @@ def _in_room(room: Room, content: Json) -> Json:
 
 
 def _offered(room: Room, made: Json) -> Json:
-    """Where nobody has said anything yet, offer whoever may the place to say it."""
+    """Add links to empty sections for people who may fill them in."""
     for section in summary_content.shown(made):
         right, name, text = OFFERS.get(section["key"], (None, "", ""))
         if (

@@ -1,4 +1,4 @@
-"""The timeline for elsewhere: rows as CSV or Parquet, a trace for Perfetto, a picture. All of one window, all for members only."""
+"""Export the timeline: rows as CSV or Parquet, a trace for Perfetto, a picture. For members only."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rows(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
         sql = exports.table(frame, window, _chosen(request), source, store.cache_dir(room.incident.pk))
         many = source.query(f"select count(*) as n from ({sql})")[0]["n"]
         if many > exports.MOST_ROWS:
-            raise Refused(f"That are {many:,} rows; at most {exports.MOST_ROWS:,} are handed out at once. Select a shorter stretch.", 413)  # fmt: skip
+            raise Refused(f"These are {many:,} rows; at most {exports.MOST_ROWS:,} can be exported at once. Select a shorter range.", 413)  # fmt: skip
         if form == "parquet":
             return _parquet(source, sql, room)
         texts = _csv(source, sql) if form == "csv" else _trace(source, sql, frame, room)
@@ -57,7 +57,7 @@ def rows(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
 
 
 def _chosen(request: HttpRequest) -> list[windows.Choice]:
-    """The lanes named in the address, else those that a frame shows anyway."""
+    """Return the lanes named in the address, else those shown by default."""
     named = request.GET.getlist("lane")[:MOST_ADDED]
     shown = [name for name, (lane, _) in lanes().items() if lane.shown]
     return [one for name in dict.fromkeys([*(named or shown), *request.GET.getlist("add")[:MOST_ADDED]]) if (one := windows.choice(name))]  # fmt: skip

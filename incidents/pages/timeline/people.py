@@ -1,4 +1,4 @@
-"""What people said and did, on the clock of their days (UTC): the last frame of the timeline."""
+"""What people stated and did, on a calendar clock (UTC): the last frame of the timeline."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from incidents.access import Room
 from incidents.content.visible import visible
 
 NAME = "people"
-#: The newest of each kind.
+#: Maximum number of entries of each kind; the newest are shown.
 MOST = 200
 Json = dict[str, Any]
 
 
 def frame(room: Room) -> Json | None:
-    """Return the frame of markers with an hour, statements, and notes on no clock; None where there are none.
+    """Return the frame of markers with a time, statements, and notes without a clock; None without any.
 
-    It has no place on the clocks of evidence: what was said at 10:00 may be about anything before.
+    It is not aligned with the clocks of evidence: what was stated at 10:00 may be about anything before.
     """
     incident, slug = room.incident, room.incident.slug
     case = reverse("case", args=[slug])

@@ -1,4 +1,4 @@
-"""What a person selected on the timeline: a stretch of time, a span's own lines; and what they make of it."""
+"""Selections on the timeline: a range of time or the lines of a span, and marking or keeping what was selected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from incidents.pages.timeline.views import asked_frames, asked_window, newest_re
 from incidents.storage import store
 from parsers.errors import ParserError
 
-#: Lines of a span that are quoted: its first ones, and its last.
+#: Maximum number of quoted lines of a span: its first ones, and its last.
 MOST_LINES = 14
 
 
@@ -36,7 +36,7 @@ def look(request: HttpRequest, slug: str) -> HttpResponse:
     room = access.enter(request.user, slug)
     report = newest_report(room.incident)
     if report is None or not request.GET.get("frame"):
-        raise Refused("Select a stretch of the timeline first.", 404)
+        raise Refused("Select a range of the timeline first.", 404)
     with opened(room) as source:
         found = asked_frames(request, report, source)
         if not found:
@@ -101,7 +101,7 @@ def stamp(frame: Frame, at: float, length: float) -> str:
 
 
 def length(seconds: float, at_most: bool = False) -> str:
-    """Write a length so that short ones keep their digits.
+    """Write a duration so that short ones keep their digits.
 
     >>> length(2.4734, True), length(0.0004), length(0.0000021)
     ('≤ 2.473 s', '0.4 ms', '2 µs')
@@ -119,7 +119,9 @@ def compared(one: ranges.Difference) -> tuple[ranges.Difference, str, str, str]:
 
 
 def chance(p: float | None) -> str:
-    """
+    """Write a p value.
+
+
     >>> chance(None), chance(0.00000001), chance(0.0312), chance(1.0)
     ('–', '< 0.0001', '0.0312', '1')
     """
@@ -135,7 +137,7 @@ def line_url(slug: str, artifact: int, first: int, last: int) -> str:
 @require_GET
 @never_cache
 def span(request: HttpRequest, slug: str) -> HttpResponse:
-    """Quote the lines of one span: those it begins and ends with, and what stands between as far as it fits."""
+    """Quote the lines of one span: its first and last lines, and as many between as fit."""
     room = access.enter(request.user, slug)
     wanted = int(number(request, "artifact", 0, 0, 2**31))
     first = int(number(request, "from", 1, 1, 2**53))
@@ -151,7 +153,7 @@ def span(request: HttpRequest, slug: str) -> HttpResponse:
         raise Refused("This artifact is not read yet.", 409)
     if last - first < MOST_LINES:
         quoted, left_out = reader.lines(first, last), 0
-    else:  # the lines between belong to others: a call ends where its stamp stands
+    else:  # the lines between belong to other calls, since a call ends at its stamp
         quoted = [*reader.lines(first, first + MOST_LINES // 2 - 1), *reader.lines(last - MOST_LINES // 2 + 1, last)]
         left_out = last - first + 1 - len(quoted)
     context = shell(room, "room") | {
@@ -169,7 +171,7 @@ def span(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def bad(request: HttpRequest, slug: str) -> HttpResponse:
-    """Mark a stretch of a clock as the symptom; with `clear` take that back."""
+    """Mark a range of a clock as the symptom; with `clear`, remove the mark."""
     room = access.enter(request.user, slug, Right.CASE)
     if "clear" in request.POST:
         actions.unmark_bad(room)
@@ -179,12 +181,12 @@ def bad(request: HttpRequest, slug: str) -> HttpResponse:
         value = float(request.POST["bad"]) if request.POST.get("bad") else None
     except (MultiValueDictKeyError, ValueError):
         raise Refused("A bad range needs a clock, a beginning and an end, and its value must be a number.") from None
-    said = {
+    symptom = {
         "symptom_text": request.POST.get("text", "").strip()[:300],
         "symptom_unit": request.POST.get("unit", "").strip()[:20],
         "symptom_bad": value,
     }
-    actions.mark_bad(room, clock[:60], start, end, said)
+    actions.mark_bad(room, clock[:60], start, end, symptom)
     if is_part(request):
         return render(request, "timeline/_marked.html", {"room": room, "marked": True})
     return redirect("room", slug)
@@ -192,7 +194,7 @@ def bad(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def keep(request: HttpRequest, slug: str) -> HttpResponse:
-    """Keep a choice of lanes (JSON in `lanes`): one's own, or with `shared` the room's. Empty forgets it."""
+    """Save a choice of lanes (JSON in `lanes`): one's own, or with `shared` the room's. Empty deletes it."""
     room = access.enter(request.user, slug)
     try:
         lanes = json.loads(request.POST.get("lanes", ""))

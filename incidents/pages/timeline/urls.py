@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/timeline."""
+"""Addresses of the timeline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incidents.pages.timeline import exports, ranges, views
 
 
 class RowsConverter(StringConverter):
-    """The form of rows of the timeline."""
+    """File format of exported rows."""
 
     regex = "csv|parquet|trace"
 

@@ -1,4 +1,4 @@
-"""What the timeline draws: frames thinned for the window that is seen, and the figure of connection times."""
+"""What the timeline draws: frames thinned for the visible window, and the figure of connection times."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from incidents.work import analysis
 from rules.engine.read import ReadOnly
 
 LEAST_PX, MOST_PX = 100, 4000
-#: Frames whose strips come with the first answer.
+#: Maximum number of frames whose strips come with the first answer.
 AT_ONCE = 8
-#: Lanes that one address may add.
+#: Maximum number of lanes that one address may add.
 MOST_ADDED = 30
 
 Json = dict[str, Any]
@@ -47,7 +47,7 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     """Answer with frames as JSON (docs/interfaces.md 4): all of them whole, or one of them between `from` and `to`."""
     room = access.enter(request.user, slug)
     drawn = part_cache.text_of(request, room, "timeline", lambda: json.dumps(frames_drawn(request, room)))
-    # Which lanes somebody chose is theirs.
+    # Chosen lanes are personal, so they are not cached.
     layouts = {} if request.GET.get("frame") else kept_lanes(room)
     return HttpResponse(
         drawn if not layouts else f"{drawn[:-1]}, {json.dumps(layouts)[1:]}", content_type="application/json"
@@ -100,7 +100,7 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
 
 
 def later(frame: Frame, report: Json) -> Json:
-    """Return a frame without its strips: of many the page asks for those that come into view."""
+    """Return a frame without its strips: with many frames, the page asks for those that come into view."""
     return {
         "frame": frame.name,
         "title": visible(frames.title(frame, report)),
@@ -118,7 +118,7 @@ def later(frame: Frame, report: Json) -> Json:
 
 
 def kept_lanes(room: Room) -> Json:
-    """Return the choices of lanes that hold for this person: the own one before the room's."""
+    """Return the choices of lanes for this person: the person's own and the room's."""
     rows = room.incident.layouts.filter(Q(owner=None) | Q(owner=room.user)).values_list("owner", "lanes")
     kept = {"room" if owner is None else "mine": lanes for owner, lanes in rows}
     return {"layouts": kept} if kept else {}
@@ -127,7 +127,7 @@ def kept_lanes(room: Room) -> Json:
 @require_GET
 @never_cache
 def offered(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer with the lanes that one frame could show: name, title, group, whether it is shown anyway."""
+    """Answer with the lanes that one frame could show: name, title, group, whether it is shown by default."""
     room = access.enter(request.user, slug)
     report = newest_report(room.incident)
     found: list[Json] = []
@@ -141,8 +141,10 @@ def offered(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @never_cache
 def waits(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer with the waits of a frame that were followed to whoever was waited for: the arrows between its strips (`waits`), and in words
-    those that lead to another clock (`elsewhere`)."""
+    """Answer with the waits of a frame that were followed to the other side: arrows between strips (`waits`).
+
+    Waits that lead to another clock are described in words (`elsewhere`).
+    """
     room = access.enter(request.user, slug)
     report = newest_report(room.incident)
     found: list[Json] = []
@@ -157,7 +159,7 @@ def waits(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @never_cache
 def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer with the Plotly figure of all connection times, or with `null` where there are none."""
+    """Answer with the Plotly figure of all connection times, or with `null` if there are none."""
     room = access.enter(request.user, slug)
     figure = None
     with ReadOnly(analysis.case_of(room.incident, judged=False), ["conn_times"]) as source:
@@ -171,13 +173,13 @@ def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def opened(room: Room) -> ReadOnly:
-    """Open the tables that lanes draw, evidence and what the last judgement derived."""
+    """Open the tables that lanes draw, evidence and what the last evaluation derived."""
     incident = room.incident
     return ReadOnly(analysis.case_of(incident, judged=False), frames.tables(), store.cache_dir(incident.pk))
 
 
 def asked_frames(request: HttpRequest, report: Json, source: ReadOnly) -> list[Frame]:
-    """Return the frame that the address names, or all of them; none for a name that is no frame."""
+    """Return the frame that the address names, or all of them; none for an unknown name."""
     wanted = request.GET.get("frame")
     found = [frame for frame in frames.frames_of(report) if wanted in (None, frame.name)]
     if wanted in (None, frames.ORDER) and (ordered := frames.in_order(report, source)):
@@ -202,13 +204,13 @@ def newest_report(incident: Incident) -> Json | None:
 
 @lru_cache(maxsize=16)
 def _report(pk: int, purged: int) -> Json:
-    """The report of an evaluation: every zoom asks for it. Only a purge changes one, so those of the room count."""
+    """Return the report of an evaluation, cached for zooming. Only a purge changes it; `purged` counts purges."""
     report: Json = Evaluation.objects.values_list("report", flat=True).get(pk=pk)
     return report
 
 
 def number(request: HttpRequest, name: str, default: float, least: float, most: float) -> float:
-    """Read a number from the address; `Refused` for what is none, the nearest allowed for what is too small or large."""
+    """Read a number from the address, limited to the allowed range; raise `Refused` if it is not a number."""
     text = request.GET.get(name)
     if text is None:
         return default

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/upload_link."""
+"""Addresses of the upload page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The upload page of a request, for people without an account: what is asked, how to get it, where to put it."""
+"""The upload page of a request, for people without an account: what is asked for, how to get it, where to put it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from incidents.storage import store
 
 @require_http_methods(["GET", "POST"])
 def give(request: HttpRequest, token: str) -> HttpResponse:
-    """Show what is asked; a POST keeps a file or a text in quarantine. Of the room nothing is shown, not even its title.
+    """Show what is asked for; a POST keeps a file or a text in quarantine. Nothing of the room is shown, even its
+    title.
 
-    A body comes here only as large as the link allows (`incidents/doors/upload_links.py` counts while it arrives).
+    A body reaches this view only up to the size that the link allows (`incidents/doors/upload_links.py` counts as it
+    arrives).
     """
     caller = request.META.get("REMOTE_ADDR", "")
     try:
@@ -31,7 +33,7 @@ def give(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "upload_link/give_over.html", {"words": _UNKNOWN}, status=404)
     except Refused as refused:
         if refused.status == 410 and (got := _receipt(request, token)):
-            # Whoever sent the file that ended it comes back to read what became of it.
+            # The sender of the file that ended the link comes back to read what became of it.
             return render(request, "upload_link/give_over.html", {"words": refused.message, "got": got}, status=410)
         return render(request, "upload_link/give_over.html", {"words": refused.message}, status=refused.status)
     forms: dict[str, Any] = {
@@ -95,7 +97,7 @@ def _context(request: HttpRequest, link: GiveLink, token: str) -> dict[str, Any]
 
 
 def _receipt(request: HttpRequest, token: str) -> QuarantinedFile | None:
-    """The file that this reader has just sent: only who knows its number, and only behind its own link."""
+    """Return the file that this reader has just sent: only with its number, and only behind its own link."""
     try:
         id = uuid.UUID(request.GET.get("got", ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Addresses of incidents/pages/webhooks."""
+"""Addresses of webhooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""News of the room for other systems: addresses, and the log of what was sent to each."""
+"""Webhooks: addresses of other systems, and the log of what was sent to each."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _do(request: HttpRequest, room: Room, id: int) -> HttpResponse:
                 raise Refused("There is no such message.", 404) from None
             actions.again(room, id, delivery)
         case _:
-            raise Refused("There is nothing like that to do here.")
+            raise Refused("There is no such action here.")
     return redirect("webhook", room.incident.slug, id)
 
 

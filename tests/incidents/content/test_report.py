@@ -196,10 +196,10 @@ def test_markdown_takes_no_orders_from_evidence():
 def test_a_copy_says_what_is_not_said():
     report = reports.report()
     text = citations.claim_text(outlook(report).claims[1], LINK)
-    assert "it speaks only for the lines above" in text.replace("\n    ", " ")
+    assert "it covers only the lines above" in text.replace("\n    ", " ")
     assert "ab" * 32 in text
     statement = citations.claim_text(outlook(report).claims[2], LINK)
-    assert "Leans on a statement" in statement
+    assert "Rests on a statement" in statement
 
 
 def test_a_row_that_clears_nobody_stands_as_no_clearing():

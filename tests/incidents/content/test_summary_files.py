@@ -237,7 +237,7 @@ def test_the_pdf_loads_nothing(page):
 
 def test_what_takes_too_long_takes_nobody_with_it(monkeypatch):
     monkeypatch.setattr(pdf, "WALL_S", 1)
-    with pytest.raises(Refused, match="could not be made"):
+    with pytest.raises(Refused, match="could not be turned into a PDF"):
         pdf.pdf_of("<div>" * 20_000)
     monkeypatch.undo()
     assert pdf.pdf_of("<p>Still here.</p>").startswith(b"%PDF")

@@ -436,7 +436,7 @@ class TestRetries:
 class TestPages:
     def test_a_lead_adds_one_and_sees_its_secret_once(self, room: Room, outside: Receiver) -> None:
         client, address = client_of(room), reverse("webhooks", args=[room.incident.slug])
-        assert "Nobody outside hears of this room" in client.get(address).content.decode()
+        assert "Nobody outside is told about this room" in client.get(address).content.decode()
         answer = client.post(address, {"url": outside.url, "kinds": ["note", "verdict"]})
         secret = Webhook.objects.get().secret
         assert secret in answer.content.decode()

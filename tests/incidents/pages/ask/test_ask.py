@@ -94,7 +94,7 @@ def test_without_a_script_the_whole_page_keeps_what_was_typed(room):
 
 
 def test_a_table_that_nobody_has_built_yet_is_named(room):
-    assert "not made yet for the evidence as it is now" in text_of(ask(room, "select pid from proc_tree"))
+    assert "not computed yet for the present evidence" in text_of(ask(room, "select pid from proc_tree"))
 
 
 def test_times_stand_on_the_common_axis(room):

@@ -113,7 +113,7 @@ def test_a_check_says_what_contradicts_and_states_nothing(clocked: Judged) -> No
         ({"ahead": "much"}, "Write seconds as a number"),
         ({"ahead": "nan"}, "Write seconds as a number"),
         ({"ahead": "1e300"}, "Write seconds as a number"),
-        ({"ref": "3.1:1"}, "Choose another clock"),
+        ({"ref": "3.1:1"}, "Choose a clock other"),
         ({"clock": "1.1:1", "ahead": "12"}, "say when its zero was"),
         ({"text": ""}, "This field is required"),
         ({"err": "-1"}, "greater than or equal to 0"),

@@ -133,11 +133,11 @@ BAD = [
     ({"series": "nothing"}, "There is no series “nothing”"),
     ({"named": "vmstat.<b>"}, "There is no series “vmstat."),
     (phases("before", "before"), "Both sides are before"),
-    (phases("before", "never"), "No evidence is of a phase called “never”"),
-    ({"a": "artifact:99", "b": "phase:before"}, "Artifact 99 is not there"),
-    ({"a": "range:A:5,4", "b": "phase:before"}, "is no phase, artifact or stretch"),
-    ({"a": "range:A:nan,4", "b": "phase:before"}, "is no phase, artifact or stretch"),
-    ({"a": "what", "b": "\u202ephase:before"}, "is no phase, artifact or stretch"),
+    (phases("before", "never"), "No evidence belongs to a phase called “never”"),
+    ({"a": "artifact:99", "b": "phase:before"}, "Artifact 99 cannot be compared"),
+    ({"a": "range:A:5,4", "b": "phase:before"}, "is not a phase, artifact or range"),
+    ({"a": "range:A:nan,4", "b": "phase:before"}, "is not a phase, artifact or range"),
+    ({"a": "what", "b": "\u202ephase:before"}, "is not a phase, artifact or range"),
 ]
 
 
@@ -164,7 +164,7 @@ def test_a_purged_artifact_cannot_be_compared(room, django_capture_on_commit_cal
     assert not list(kept.glob("*.json"))  # nothing that was made of it stays
     answer = ask(room, a="artifact:1", b="artifact:2")
     assert answer.status_code == 422
-    assert "Artifact 1 is not there to be compared: it was purged" in words(answer)
+    assert "Artifact 1 cannot be compared: it was purged" in words(answer)
 
 
 def test_one_value_and_none_are_said_clearly(room):
@@ -316,7 +316,9 @@ def test_the_ledger_holds_changes_and_actions(room):
     assert "below 0.1 s Median 0.13 s → 0.05 s" in text
     assert "Trace one login" in text
     assert "Not done yet." in text
-    assert "not told by this series: the symptom is connect time" in words(ask(room, part="ledger", series="vmstat.r"))
+    assert "this series does not show it: the symptom is connect time" in words(
+        ask(room, part="ledger", series="vmstat.r")
+    )
     assert "Trace one login" in words(ask(room, now="ledger"))  # without scripts
 
 
@@ -337,7 +339,7 @@ def test_the_ledger_as_csv_starts_no_formula_and_as_markdown_no_table_row(room):
 
 def test_a_room_without_changes_has_an_empty_ledger():
     room = timed()
-    assert "Nothing was changed yet, as far as the room knows" in words(ask(room, part="ledger"))
+    assert "As far as the room knows, nothing has been changed yet" in words(ask(room, part="ledger"))
     assert len(ask(room, "compare-ledger", "csv").content.decode().splitlines()) == 1
 
 

@@ -43,7 +43,7 @@ def kind_of(room, number=1):
 def test_questions_are_counted_and_shown_with_what_was_taken(room):
     text = page(room, "evidence")
     assert "<strong>3 questions</strong>" in text
-    assert "Taken: day first." in text
+    assert "Assumed: day first." in text
     assert "In which time zone are the stamps" in text
 
 
@@ -55,7 +55,7 @@ def test_both_readings_of_a_date_stand_side_by_side_and_one_click_takes_one(room
     run_jobs("small")
     text = page(room, "question", 1)  # the columns are still asked for, and shown under the answer
     assert "begins Tuesday 4 March 2008" in text
-    assert "Take this reading" not in text
+    assert "Use this reading" not in text
     assert "<strong>2 questions</strong>" in page(room, "evidence")
     assert post(room, "question", 1, part="1", ask="date_order", value="dmy").status_code == 409
 
@@ -104,7 +104,7 @@ def test_a_host_of_the_room_offers_its_zone(room):
 def test_it_is_something_else_lists_claims_and_reads_as_was_picked(room):
     text = page(room, "kind", 1, part="1", **{"try": "conntime"})
     assert "parted by a semicolon" in text or "parted by" in text
-    assert "It is conntime: read it so" in text
+    assert "It is conntime: read it this way" in text
     assert post(room, "kind", 1, kind="vmstat").status_code == 302
     run_jobs("small")
     state, _ = kind_of(room)
@@ -132,8 +132,8 @@ def test_a_close_race_is_a_question_with_both_readings(room, monkeypatch):
     assert "Two kinds claim" in text
     assert "Compare both readings" in text
     text = page(room, "kind", 2)
-    assert "It is conntime: read it so" in text
-    assert "It is json_lines: read it so" in text
+    assert "It is conntime: read it this way" in text
+    assert "It is json_lines: read it this way" in text
     assert post(room, "kind", 2, kind="conntime").status_code == 302
     run_jobs("small")
     assert kind_of(room, 2) == ("read", "conntime")

@@ -28,7 +28,7 @@ def test_it_is_filtered_by_person_verb_and_text(judged):
     assert "<td>disputed</td>" in by
     assert "<td>disputed</td>" not in show(judged.viewer, verb="uploaded")
     assert "pmap-smon" in show(judged.viewer, q="pmap-smon")
-    assert "No row fits this filter" in show(judged.viewer, q="nothing like it")
+    assert "No row matches this filter" in show(judged.viewer, q="nothing like it")
     for nonsense in ({"who": "x"}, {"verb": "'"}, {"page": "-1"}, {"q": "\x00"}):
         show(judged.viewer, **nonsense)
 

@@ -51,7 +51,7 @@ def html(answer: Any) -> str:
 
 def test_an_empty_list_says_what_to_do(room):
     page = html(client_of(room).get(reverse("requests", args=[room.incident.slug])))
-    assert "Nobody was asked for anything yet" in page
+    assert "Nothing has been requested yet" in page
     assert reverse("request-new", args=[room.incident.slug]) in page
     assert reverse("collect", args=[room.incident.slug]) in page
 
@@ -74,7 +74,7 @@ def test_the_list_sorts_filters_and_pages(room, django_assert_max_num_queries):
     assert "overdue</span>" in by_due
     assert "taken back thing" in html(client.get(address, {"show": "withdrawn"}))
     assert "overdue thing" not in html(client.get(address, {"show": "mine"}))
-    assert "No request fits" in html(client.get(address, {"show": "answered"}))
+    assert "No request matches" in html(client.get(address, {"show": "answered"}))
     assert late.overdue
 
 
@@ -129,7 +129,7 @@ def test_a_request_is_filled_in_from_the_report(room):
 
 def test_an_unknown_ask_still_lets_one_ask(room):
     page = html(client_of(room).get(reverse("request-new", args=[room.incident.slug]), {"ask": "0" * 16}))
-    assert "does not lack this any more" in page
+    assert "The report no longer lacks this" in page
 
 
 def test_bad_input_keeps_what_was_typed(room):

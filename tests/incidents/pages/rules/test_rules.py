@@ -115,7 +115,7 @@ def test_a_finding_is_explained_with_its_values(judged: Judged):
 def test_a_finding_of_a_rule_that_is_gone_is_explained_as_far_as_it_goes(judged: Judged, monkeypatch):
     monkeypatch.setattr(rulebook, "rule_of", lambda id: None)
     page = text_of(client_of(judged.viewer), f"/rooms/{judged.slug}/findings/{reports.CAUSE_KEY}/explain/")
-    assert "not among the rules of this Exhibit any more" in page
+    assert "no longer among the rules of this Exhibit" in page
 
 
 def test_values_of_a_room_are_told_from_the_usual_ones():

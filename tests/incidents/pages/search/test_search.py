@@ -105,7 +105,7 @@ def test_names_of_calls_errors_and_hypotheses_are_found_whole(room: Room) -> Non
 
 @pytest.mark.parametrize(
     ("typed", "words"),
-    [("x" * 201, "at most 200 characters"), ("->", "three characters"), ("a b c d e f g h i", "at most 8 words"), ("-pmap", "to leave out")],
+    [("x" * 201, "at most 200 characters"), ("->", "three characters"), ("a b c d e f g h i", "at most 8 words"), ("-pmap", "consist only of exclusions")],
 )  # fmt: skip
 def test_odd_input_is_told_in_words(room: Room, typed: str, words: str) -> None:
     answer = client_of(room).get(reverse("search"), {"q": typed})
@@ -295,7 +295,7 @@ class TestLines:
         for after in ("x", "1.2", "1.2.3.4", "1.-2.3", "9" * 40 + ".1.1"):
             answer = client.get(reverse("search"), {"q": "elapsed", "kind": "line", "after": after})
             assert answer.status_code == 422
-            assert "where the search stood" in answer.content.decode()
+            assert "where the search stopped" in answer.content.decode()
         hidden = make_room(make_user("stranger"), "Hidden")
         make_artifact(hidden, b"elapsed secretly\n", "hidden.txt")
         run_jobs("small")

@@ -149,7 +149,7 @@ class TestClosing:
     def test_it_says_what_is_under_way(self, room):
         text = text_of(client_of(room.lead).get(url("status", room)))
         assert "4 files being read" in text
-        assert "Close when that is through" in text
+        assert "Close when that is finished" in text
 
     def test_it_waits_for_what_is_being_read_and_then_closes_by_itself(self, room):
         assert client_of(room.lead).post(url("close", room), {"do": "wait"}).status_code == 302

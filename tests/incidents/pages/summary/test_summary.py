@@ -179,7 +179,7 @@ def test_a_room_without_evidence_says_so(db):
     room = make_room(title="Nothing here yet")
     body = client_of(room).get(reverse("summary", args=[room.incident.slug])).content.decode()
     assert "Nothing was judged yet" in body
-    assert "Nobody has taken a step on yet" in body
+    assert "Nobody has taken on a next step yet" in body
     for form in ("html", "md"):
         answer = client_of(room).get(reverse("summary-export", args=[room.incident.slug, 0, form]))
         assert answer.status_code == 200
@@ -197,13 +197,13 @@ def test_a_report_without_findings_says_so(judged):  # noqa: F811
     report["verdict"] |= {
         "state": "cannot tell",
         "rules": [],
-        "sentence": "The evidence does not reach to tell a cause.",
+        "sentence": "The evidence is not enough to name a cause.",
         "support": "none",
     }
     add_report(judged.lead, report)
     body = page(judged)
     for words in (
-        "does not reach to tell a cause",
+        "is not enough to name a cause",
         "Nothing can be excluded",
         "No finding carries a verdict",
         "No request was traced",
@@ -408,10 +408,10 @@ def test_the_database_keeps_a_version_as_it_is(judged):  # noqa: F811
 
 def test_the_live_page_says_what_reads_otherwise(judged):  # noqa: F811
     actions.freeze(judged.lead, "")
-    assert "It reads otherwise" not in page(judged)
+    assert "It differs from version" not in page(judged)
     again(judged, support="weak")
     body = page(judged)
-    assert "It reads otherwise than version 1: How sure" in re.sub(r"\s+", " ", body)
+    assert "It differs from version 1: How sure" in re.sub(r"\s+", " ", body)
 
 
 def test_versions_are_paged_and_empty_says_what_to_do(judged):  # noqa: F811
