@@ -23,6 +23,9 @@ Row = Mapping[str, Any]
 HALF = 0.5
 """Minimum part that a lead accounts for, and maximum part of its weight that a rival may have."""
 
+FELT_TOGETHER_S = 1.0
+"""Minimum seconds together of waits that nobody would feel one by one: 25 flushes of 6 ms are what flushes take."""
+
 FELT_SHARE = 0.2
 """Minimum part of a resource that is large enough to be felt."""
 
@@ -169,7 +172,8 @@ def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
         scope = max((r["of_s"] or 0.0 for r in held), default=0.0)
         if scope > 0:
             found = max(found, min(1.0, seconds / scope))
-            felt |= seconds >= FELT_S
+            longest = max(r["value"] if r["unit"] == "s" else 0.0 for r in held)
+            felt |= seconds >= FELT_S and (longest >= FELT_S or seconds >= FELT_TOGETHER_S)
         shares = [
             r["share"] for r in rows if r["artifact_id"] == artifact and r["share"] is not None and r["seconds"] is None
         ]

@@ -334,7 +334,10 @@ def stands_out(row: Mapping[str, Any]) -> bool:
     """
     if row["idle"]:
         return False
-    felt = row["seconds"] is not None and row["seconds"] >= FELT_S
+    waited = (
+        row["seconds"] if row["seconds"] is not None else row["value"] if row["kind"] in ("gap", "silence") else 0.0
+    )
+    felt = waited >= FELT_S
     full = row["observer"] == "saturation" and (row["share"] or 0.0) >= SATURATED
     return bool(felt or full or row["failure"])
 

@@ -85,8 +85,12 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
             seen["group"] = str(row["grp"])
         known = recognise(**seen)
         strength = known[0].strength if known else None
-        if strength in ("idle", "harmless", "remark") or (strength is None and not row["bad"]):
-            continue
+        if (
+            strength in ("idle", "harmless", "remark")
+            or (strength is None and not row["bad"])
+            or "pressure" in row["name"]
+        ):
+            continue  # pressure is a measure of its own, and its total only ever rises
         moved = row["moved"] if row["n_flows"] else None
         amount = row["total"] if moved is None else moved
         if not amount or amount <= 0:

@@ -62,6 +62,13 @@ def test_what_is_less_is_no_lead(rows: list[dict[str, Any]]) -> None:
     assert led(*rows) is None
 
 
+def test_many_small_waits_are_felt_from_a_second_together() -> None:
+    small = {"value": 0.006, "kind": "repetition"}
+    assert led(seen(1, seconds=0.99, of_s=1.0, **small)) is None
+    assert led(seen(1, seconds=1.0, of_s=1.2, **small)) == "journal-wait"
+    assert led(seen(1, seconds=0.2, of_s=0.3, value=0.1)) == "journal-wait"
+
+
 def test_two_independent_shapes_are_a_lead_and_agree() -> None:
     one, other = (
         seen(1, strength="shape"),
