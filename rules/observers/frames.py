@@ -18,7 +18,7 @@ DECORATION = re.compile(
 )
 """Address, module, offset, version and marks around the name of a function."""
 
-UNNAMED = re.compile(r"^(?:\[?unknown\]?(?:\s*\(.*)?|\?+|\[?\.\.\.\]?.*|0x[0-9a-f]+|[0-9a-f]{8,}|-)?$", re.I)
+UNNAMED = re.compile(r"^(?:\[?unknown\]?(?:\s*\(.*)?|\?+|n/a|\[?\.\.\.\]?.*|0x[0-9a-f]+|[0-9a-f]{8,}|-)?$", re.I)
 """Frames without a name."""
 
 NAMED_FRAMES = 12

@@ -76,7 +76,7 @@ IDLE_EVENT = (
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what owns each profile, the largest share first."""
     found = [*_symbols(case), *_stacks(case), *_locks(case), *_events(case)]
-    found.sort(key=lambda s: (s.idle is not None, -(s.share or 0.0)))
+    found.sort(key=lambda s: (s.idle is not None, -(s.share or 0.0), s.lines[0].line_from, s.subject))
     return found
 
 
@@ -137,8 +137,8 @@ def _symbols(case: CaseTables) -> Iterator[Sighting]:
         share = min(1.0, row["pct"] / base)
         if share < OWNS:
             continue
-        screens = f", in the mean of {row['screens']} screens" if row["screens"] > 1 else ""
-        yield _function(row, row["symbol"], row["kernel"], row["pct"], share, screens, row["idle_pct"])
+        over = f", in the mean of {row['screens']} screens" if row["screens"] > 1 else ""
+        yield _function(row, row["symbol"], row["kernel"], row["pct"], share, over, row["idle_pct"])
     yield from _idle(made)
 
 
