@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import bare, idle_reason, moments, named, names_of, stack_names
+from rules.observers.frames import NAMED_FRAMES, bare, idle_reason, moments, named, names_of, stack_names
 from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen
 
@@ -39,6 +39,12 @@ CITED_LINES = 6
 
 PLACE_FRAMES = 3
 """Number of named frames, leaf first, by which threads stand in the same place."""
+
+PARKED = "at rest since before the trace began, alone in its call, while others worked"
+"""Why an open call is idle that no signature knows. Several threads in the same call with the same lock are not."""
+
+RESUMED = "restart_syscall"
+"""The call that Linux shows for one that was interrupted by the tracer; its arguments do not name a lock."""
 
 TRACE_ROWS = 40
 """Maximum number of log lines after a kernel's report in which its call trace is looked for."""
@@ -265,6 +271,7 @@ def _report(what: str, held: list[tuple[dict[str, Any], float | None, tuple[str,
     lasted = f" for {at_least}{figure(longest, 's')}" if longest is not None else ""
     times = f", reported {len(rows):,} times" if len(rows) > 1 else ""
     stamps = [row["t_local"] for row in rows if row["t_local"] is not None]
+    at: list[Seen] = [{"stack": f} for f in frames[:NAMED_FRAMES]]
     return Sighting(
         kind="hung" if what == "blocked" else "lockup",
         subject=who,
@@ -281,7 +288,7 @@ def _report(what: str, held: list[tuple[dict[str, Any], float | None, tuple[str,
         seconds=longest,
         share=None if longest is not None else REPORTED,
         n=len(rows),
-        seen=(*({"stack": f} for f in frames[:12]), {"log": str(rows[0]["text"])}),
+        seen=(*at, {"log": str(rows[0]["text"])}),
     )
 
 
@@ -311,6 +318,7 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
         .unique(group, keep="last", maintain_order=True)
         .join(span, on=group, how="left", nulls_equal=True)
     )
+    at_work = set(span["artifact_id"].to_list())
     threads = Counter(last["artifact_id"].to_list())
     for (artifact,), of in span.group_by("artifact_id"):
         threads[artifact] = max(threads[artifact], of.height)
@@ -323,6 +331,9 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
         else:
             groups.setdefault((row["artifact_id"], row["name"], row["args"]), []).append(row)
     for (artifact, name, args), held in groups.items():
+        if artifact in at_work and not held[0]["worked"] and (len(held) == 1 or name == RESUMED):
+            idle.setdefault(artifact, []).extend((PARKED, row) for row in held)
+            continue
         made = _open_call(name, args, held, threads[artifact])
         if made:
             yield made
@@ -331,7 +342,7 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
         yield Sighting(
             kind="idle",
             subject=first["name"],
-            headline=f"{len(pairs):,} threads stood in a call in which they are idle, {first['name']} first of all",
+            headline=f"{len(pairs):,} of {threads[first['artifact_id']]:,} threads were idle in an open call, one of them in {first['name']}",
             name="idle_count",
             value=float(len(pairs)),
             unit="count",

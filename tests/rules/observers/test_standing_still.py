@@ -161,6 +161,15 @@ def test_idle_calls_are_one() -> None:
     assert [(s.n, s.idle) for s in made] == [(3, "waits for connections")]
 
 
+@pytest.mark.parametrize(("same", "idle"), [(1, True), (2, False)])
+def test_a_thread_alone_at_rest_since_before_is_idle_while_others_work(same: int, idle: bool) -> None:
+    made = seen(
+        open_calls=[{"name": "futex", "args": "0x1", "pid": 1, "lwp": n} for n in range(same)],
+        syscalls=[{"name": "read", "pid": 1, "lwp": 9, "t_local": 1.0}],
+    )
+    assert [bool(s.idle) for s in made] == [idle]
+
+
 def test_nothing_gives_nothing() -> None:
     assert seen() == []
     odd = {"name": None, "state": None, "t_local": None}
