@@ -40,8 +40,26 @@ CITED_LINES = 6
 PLACE_FRAMES = 3
 """Number of named frames, leaf first, by which threads stand in the same place."""
 
-PARKED = "at rest since before the trace began, alone in its call, while others worked"
-"""Why an open call is idle that no signature knows. Several threads in the same call with the same lock are not."""
+PARKED = "at rest alone in its call while others worked"
+"""Why an open call is idle that no signature knows: it was open when the trace began, or it is one of `PARKS`.
+
+Several threads in the same call with the same lock are not idle.
+"""
+
+PARKS = frozenset(
+    {
+        "futex",
+        "lwp_park",
+        "_umtx_op",
+        "ulock_wait",
+        "thread_wait",
+        "lwp_cond_wait",
+        "_lwp_park",
+        "nanosleep",
+        "clock_nanosleep",
+    }
+)
+"""Calls in which threads without work are parked on a word of their own, or sleep until their next round."""
 
 RESUMED = "restart_syscall"
 """The call that Linux shows for one that was interrupted by the tracer; its arguments do not name a lock."""
@@ -309,7 +327,7 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
         case.scan("syscalls", group)
         .unique()
         .join(_spans(case), on="artifact_id", how="left")
-        .with_columns(pl.lit(True).alias("worked"), pl.len().over("artifact_id").alias("threads"))
+        .with_columns(pl.lit(True).alias("worked"))
         .collect(engine="streaming")
     )
     # Several open calls of one thread: the last one is where it stands.
@@ -319,9 +337,8 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
         .join(span, on=group, how="left", nulls_equal=True)
     )
     at_work = set(span["artifact_id"].to_list())
-    threads = Counter(last["artifact_id"].to_list())
-    for (artifact,), of in span.group_by("artifact_id"):
-        threads[artifact] = max(threads[artifact], of.height)
+    both = pl.concat([span.select(group), last.select(group)]).unique()
+    threads = Counter(both["artifact_id"].to_list())
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     idle: dict[int, list[tuple[str, dict[str, Any]]]] = {}
     for row in last.iter_rows(named=True):
@@ -331,7 +348,8 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
         else:
             groups.setdefault((row["artifact_id"], row["name"], row["args"]), []).append(row)
     for (artifact, name, args), held in groups.items():
-        if artifact in at_work and not held[0]["worked"] and (len(held) == 1 or name == RESUMED):
+        at_rest = name in PARKS or not any(row["worked"] for row in held)
+        if threads[artifact] > 1 and artifact in at_work and at_rest and (len(held) == 1 or name == RESUMED):
             idle.setdefault(artifact, []).extend((PARKED, row) for row in held)
             continue
         made = _open_call(name, args, held, threads[artifact])

@@ -170,6 +170,23 @@ def test_a_thread_alone_at_rest_since_before_is_idle_while_others_work(same: int
     assert [bool(s.idle) for s in made] == [idle]
 
 
+@pytest.mark.parametrize(("call", "idle"), [("futex", True), ("flock", False)])
+def test_a_thread_that_worked_is_idle_only_where_threads_are_parked(call: str, idle: bool) -> None:
+    made = seen(
+        open_calls=[{"name": call, "args": "0x1", "pid": 1, "lwp": 1, "t_local": 1.0}],
+        syscalls=[{"name": "read", "pid": 1, "lwp": n, "t_local": 4.0 * n - 4.0} for n in (1, 2)],
+    )
+    assert [bool(s.idle) for s in made] == [idle]
+
+
+def test_the_only_thread_of_a_trace_is_never_parked() -> None:
+    made = seen(
+        open_calls=[{"name": "futex", "args": "0x1", "pid": 1, "lwp": 1, "t_local": 1.0}],
+        syscalls=[{"name": "read", "pid": 1, "lwp": 1, "t_local": t} for t in (0.0, 4.0)],
+    )
+    assert [(s.idle, s.seconds) for s in made] == [(None, 3.0)]
+
+
 def test_nothing_gives_nothing() -> None:
     assert seen() == []
     odd = {"name": None, "state": None, "t_local": None}
