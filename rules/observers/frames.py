@@ -1,0 +1,99 @@
+"""What observers of stacks share: bare names of functions, what signatures call them, and which places are idle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.signatures.signatures import Seen, Signature, recognise
+
+DECORATION = re.compile(
+    r"^\[<[0-9a-f]*>\]\s*|^[^\s`!(]*[`!](?=\S)|\+(?:0x)?[0-9a-f]+(?:/0x[0-9a-f]+)?(?:\s*\[\w+\])?$|@@?[A-Z]\w*_[\d.]+$"
+    r"|_\[[kij]\]$|\s*\[\w+\]$",
+    re.I,
+)
+"""Address, module, offset, version and marks around the name of a function."""
+
+UNNAMED = re.compile(r"^(?:\[?unknown\]?(?:\s*\(.*)?|\?+|n/a|\[?\.\.\.\]?.*|0x[0-9a-f]+|[0-9a-f]{8,}|-)?$", re.I)
+"""Frames without a name."""
+
+NAMED_FRAMES = 12
+"""Maximum number of frames of a stack that signatures are asked for, from the leaf: the rest is how programs start."""
+
+
+def bare(frame: str) -> str:
+    """Return the name of a function without module, address, offset and version.
+
+    >>> bare("libc.so.1`poll+0x15"), bare("[<0>] ep_poll+0x2b0/0x390"), bare("pthread_cond_wait@@GLIBC_2.3.2")
+    ('poll', 'ep_poll', 'pthread_cond_wait')
+    """
+    before = None
+    while before != frame:
+        before, frame = frame, DECORATION.sub("", frame.strip())
+    return frame
+
+
+def named(frame: str | None) -> bool:
+    """Return whether a frame has a name."""
+    return frame is not None and not UNNAMED.match(bare(frame))
+
+
+def names_of(frame: str, kernel: bool | None = None) -> tuple[Seen, ...]:
+    """Return by which names signatures may know a function: of the kernel, of a program, or both if that is open."""
+    name = bare(frame)
+    made: list[Seen] = []
+    if kernel is not False:
+        made.append({"stack": name})
+    if kernel is not True:
+        made.append({"symbol": name})
+    return tuple(made)
+
+
+def stack_names(frames: Iterable[str | None]) -> tuple[Seen, ...]:
+    """Return the names of the frames of a stack, leaf first."""
+    held = [f for f in frames if f is not None and named(f)][:NAMED_FRAMES]
+    return tuple(seen for frame in held for seen in names_of(frame))
+
+
+def known(seen: Iterable[Seen]) -> Signature | None:
+    """Return the best signature of the nearest name that has one."""
+    return next((found[0] for one in seen if (found := recognise(**one))), None)
+
+
+def idle_reason(seen: Iterable[Seen]) -> str | None:
+    """Return why a place is idle: the nearest signature that says more than a remark is one of idleness."""
+    for one in seen:
+        for found in recognise(**one):
+            if found.strength == "idle":
+                return found.is_
+            if found.strength == "mechanism":
+                return None
+    return None
+
+
+def moments(case: CaseTables) -> pl.LazyFrame:
+    """Return the artifacts and parts whose stacks were taken at one moment: no event, and each stack counts once."""
+    stacks = case.scan("profile_stacks", [*PLACE_COLUMNS[:1], "part", "event", "weight", "unit", "pid", "lwp"])
+    threads = pl.struct("pid", "lwp")
+    return (
+        stacks.group_by("artifact_id", "part")
+        .agg(
+            pl.col("event").is_null().all().alias("plain"),
+            (pl.col("weight").fill_null(1.0) == 1.0).all().alias("single"),
+            (pl.col("unit").fill_null("samples") == "samples").all().alias("samples"),
+            pl.any_horizontal(pl.col("pid").is_not_null(), pl.col("lwp").is_not_null()).any().alias("threads"),
+            (threads.n_unique() * 4 >= pl.len()).alias("apart"),
+        )
+        .filter(pl.col("plain") & pl.col("single") & pl.col("samples") & pl.col("threads") & pl.col("apart"))
+        .select("artifact_id", "part")
+    )
+
+
+def finite(row: Mapping[str, Any], column: str) -> float | None:
+    """Return a number of a row, None for none and for one that is not finite."""
+    value = row.get(column)
+    return float(value) if value is not None and abs(float(value)) < float("inf") else None

@@ -1,0 +1,210 @@
+"""What a log complains of: its lines by template, how often, from when to when, and whether they came in a burst.
+
+Standing out: templates of lines of severity error or worse (of a failed operation, an error code that says so, or, where
+a line has no severity, words that say so); then warnings and what a signature knows. Normal: all other lines, and those
+that only continue another (DETAIL, STATEMENT, HINT ...).
+Worked example: 12 lines FATAL of a PostgreSQL log, 8 of them "remaining connection slots are reserved ...", all within
+2 s: n 8, share 0.67, "8 of them within one minute" if the log covers an hour.
+Cost: one streaming pass; memory for one row per template and minute. Source: RFC 5424 6.2.1 (severities); syslog(3);
+PostgreSQL manual 20.8 (message severity levels); AIX errpt (types P, T, I, U); He et al., Drain (ICWS 2017) for
+grouping by what stays constant, see `log_templates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.log_templates import template
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import Seen, recognise
+
+OBSERVER = Observer("log-complaints", "What does the log complain of?", ("logs",))
+
+ERROR = r"(?i)^(?:[\w-]+[./:])?\[?(?:emerg(?:ency)?|panic|alert|crit(?:ical)?|err(?:or)?|fatal|severe|fail(?:ure|ed)?|incident_error|f|e)\]?$"
+"""Severities of an error or worse."""
+
+WARNING = r"(?i)^(?:[\w-]+[./:])?\[?(?:warn(?:ing)?|w)\]?$"
+"""Severities of a warning."""
+
+ENDED = r"(?i)^(?:[\w-]+[./:])?\[?(?:emerg(?:ency)?|panic|fatal)\]?$"
+"""Severities of lines after which the one that wrote them is gone."""
+
+CONTINUED = r"(?i)^(?:detail|hint|context|statement|query|location)$"
+"""Severities of lines that belong to the one before."""
+
+PERMANENT = ("P", "PERM", "PERF", "PEND")
+"""Types of an entry of AIX's errpt that is an error which was not recovered from, or is about to be one."""
+
+WORDS = (
+    r"(?i)\b(?:error|fatal|panic|fail(?:ed|ure|s)?|cannot|can't|could not|couldn't|unable to|refused|denied|rejected|timed? ?out"
+    r"|not respond\w*|unreachable|out of (?:memory|space)|no space left|no such device|killed process|corrupt\w*|abort\w*|terminated"
+    r"|exceeded|too many|deadlock|not complete|blocked for more|lockup|stall(?:s|ed)|overflow|dropp(?:ed|ing)|dropped|lost|reset by"
+    r"|exhausted|reserved for|insufficient|throttl\w+|degraded|offline|retrying|retries|hung|unresponsive|exception|traceback"
+    r"|segfault|evict\w*|expired)\b"
+)
+"""Words with which a line without a severity complains."""
+
+NOT_WORDS = r"(?i)\b(?:no|0|without(?: any)?) (?:errors?|failures?)\b|errors?[=: ]+0\b|\b(?:error|fail)\w*[-_ ]?log\b"
+"""Words that tell of no error: "0 errors", "no failures", the name of a log of errors."""
+
+UNKNOWN_SHARE = 0.3
+"""Factor for what is no error: warnings, and lines that only a signature knows."""
+
+TEMPLATES = 2_000
+"""Maximum number of templates of a log that are looked at, those that complain and by count."""
+
+BURST_S = 60.0
+"""Length of a window in which lines of a burst come."""
+
+BURST_TIMES = 5.0
+"""Minimum number of times that a burst exceeds the mean of the windows of the log."""
+
+BURST_LINES = 10
+"""Minimum number of lines of a burst: fewer come together by chance."""
+
+QUOTED = 140
+"""Maximum number of characters of a line in a headline."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what a log complains of: errors first, the most frequent first."""
+    group = [*PLACE_COLUMNS, "code", "template"]
+    columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "source", "code", "severity", "ok", "text"]
+    rows = case.scan("logs", columns, pl.col("text").is_not_null() | pl.col("code").is_not_null())
+    text = pl.col("text").fill_null(pl.col("code"))
+    stamp = pl.when(pl.col("t_local").is_finite()).then("t_local")
+    counted = (
+        rows.with_columns(_rank().alias("rank"), stamp.alias("t_local"), template(text).alias("template"))
+        .with_columns((pl.col("t_local") / BURST_S).floor().alias("window"))
+        .group_by([*group, "window"])
+        .agg(
+            pl.len().alias("n"),
+            pl.col("rank").max(),
+            pl.col("severity").str.contains(ENDED).fill_null(False).any().alias("ended"),
+            pl.col("severity").first(),
+            text.first().alias("text"),
+            pl.col("line_no").min().alias("first"),
+            pl.col("line_no").max().alias("last"),
+            pl.col("line_end").get(pl.col("line_no").arg_min()),
+            pl.col("t_local").min().alias("t_from"),
+            pl.col("t_local").max().alias("t_to"),
+        )
+    )
+    most = pl.when(pl.col("window").is_not_null()).then("n").fill_null(0)
+    made = (
+        counted.group_by(group)
+        .agg(
+            pl.col("n").sum(),
+            pl.col("rank").max(),
+            pl.col("ended").any(),
+            *(pl.col(c).get(pl.col("first").arg_min()) for c in ("severity", "text", "line_end")),
+            pl.col("first").min(),
+            pl.col("last").max(),
+            pl.col("t_from").min(),
+            pl.col("t_to").max(),
+            most.max().alias("peak"),
+            pl.col("first").get(most.arg_max()).alias("peak_line"),
+        )
+        .with_columns(
+            pl.when(pl.col("rank") == 2).then("n").otherwise(0).sum().over("artifact_id").alias("errors"),
+            pl.col("n").sum().over("artifact_id").alias("lines"),
+            pl.col("t_from").min().over("artifact_id").alias("begins"),
+            pl.col("t_to").max().over("artifact_id").alias("ends"),
+        )
+        .sort("rank", "n", "first", descending=[True, True, False])
+        .head(TEMPLATES)
+        .collect(engine="streaming")
+    )
+    return sorted(_sightings(made), key=lambda s: (s.kind != "error", -(s.share or 0.0), s.lines[0].line_from))
+
+
+def _rank() -> pl.Expr:
+    """Return 2 for an error or worse, 1 for a warning, 0 for all others."""
+    severity = pl.col("severity").str.strip_chars()
+    number = severity.str.extract(r"^<?(\d{1,3})>?$", 1).cast(pl.Int64) % 8
+    text = pl.col("text").fill_null("")
+    says = text.str.contains(WORDS) & ~text.str.contains(NOT_WORDS)
+    continued = severity.str.contains(CONTINUED).fill_null(False)
+    error = severity.str.contains(ERROR).fill_null(False) | (number <= 3).fill_null(False)
+    error |= (pl.col("source") == "errpt").fill_null(False) & severity.is_in(PERMANENT).fill_null(False)
+    error |= ~pl.col("ok").fill_null(True)
+    warning = severity.str.contains(WARNING).fill_null(False) | (number == 4).fill_null(False)
+    unsaid = severity.is_null() & pl.col("ok").is_null()
+    return (
+        pl.when(continued)
+        .then(0)
+        .when(error | (unsaid & says))
+        .then(2)
+        .when(warning | (says & ~(number > 4).fill_null(False)))
+        .then(1)
+        .otherwise(0)
+    )
+
+
+def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
+    for row in made.iter_rows(named=True):
+        seen = _names(row)
+        if row["rank"] == 0 and not any(
+            found.strength in ("mechanism", "shape") for one in seen for found in recognise(**one)
+        ):
+            continue
+        yield _sighting(row, ("known", "warning", "error")[row["rank"]], seen)
+
+
+def _names(row: Mapping[str, Any]) -> tuple[Seen, ...]:
+    text = str(row["text"])
+    named: list[Seen] = [{"code": row["code"]}] if row["code"] else []
+    return (*named, {"log": text})
+
+
+def _burst(row: Mapping[str, Any]) -> bool:
+    if row["peak"] < BURST_LINES or row["begins"] is None or row["ends"] is None:
+        return False
+    windows = max(1.0, (row["ends"] - row["begins"]) / BURST_S)
+    return bool(row["peak"] >= BURST_TIMES * row["n"] / windows)
+
+
+def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sighting:
+    quoted = " ".join(str(row["text"]).split())
+    quoted = quoted if len(quoted) <= QUOTED else f"{quoted[: QUOTED - 3]}..."
+    code = f"{row['code']}: " if row["code"] and row["code"] not in quoted else ""
+    n, burst = row["n"], _burst(row)
+    times = "Once" if n == 1 else f"{n:,} times"
+    if n > 1 and row["t_from"] is not None and row["t_to"] > row["t_from"]:
+        times += f" in {figure(row['t_to'] - row['t_from'], 's')}"
+    if burst:
+        times += f", {row['peak']:,} of them within one minute"
+    errors, lines = row["errors"], row["lines"]
+    if kind == "error":
+        share = n / errors
+        of = f"{figure(100 * share, '%')} of the {errors:,} lines of severity error or worse" if errors > n else None
+    else:
+        share = UNKNOWN_SHARE * n / lines
+        of = f"{figure(100 * n / lines, '%')} of the {lines:,} lines" if lines > n else None
+    cited = [(row["first"], "first")]
+    if burst and row["peak_line"] not in (row["first"], row["last"]):
+        cited.append((row["peak_line"], "most within one minute"))
+    if row["last"] != row["first"]:
+        cited.append((row["last"], "last"))
+    return Sighting(
+        kind=kind,
+        subject=f"{code}{quoted}",
+        headline=f'{times}: "{code}{quoted}"' + (f", {of}" if of else ""),
+        name="lines_count",
+        value=float(n),
+        unit="count",
+        lines=tuple(Lines(row["artifact_id"], line, line, role) for line, role in cited),
+        **place(row),
+        t_from=row["t_from"],
+        t_to=row["t_to"],
+        against="all lines of severity error or worse" if kind == "error" else "all lines",
+        against_value=float(errors if kind == "error" else lines),
+        share=min(1.0, share),
+        n=n,
+        seen=seen,
+        failure=bool(row["ended"]) and kind == "error",
+    )

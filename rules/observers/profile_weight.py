@@ -1,0 +1,489 @@
+"""What owns a profile: functions, the callers above them, contended locks, wait events of a database.
+
+Standing out: a function that has a tenth of the samples itself, a caller with half of them below it where no single
+callee has nearly all of these (the narrowest place that owns them), a lock with a quarter of the waiting, a wait event
+with a tenth of the time. Normal: flat profiles; idle loops and idle events are left out of the whole, and said once.
+Stacks of one moment (a thread dump) are no profile: `standing-still` reads these.
+Worked example: 67.8 % `__ticket_spin_lock`, 1.0 % `ktime_get`: the first owns 68 % of the samples, the second nothing.
+`db file sequential read` 750 s of 1,000 s: share 0.75.
+Cost: one aggregation per table; of stacks, one pass over their frames and one over the calls between the largest.
+Source: Gregg, Systems Performance 2.5 (profiling, flame graphs); perf-report(1), lockstat(1M); Oracle Performance
+Tuning Guide (time model: idle events are no database time).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.frames import NAMED_FRAMES, bare, finite, idle_reason, moments, named, names_of
+from rules.observers.observer import Observer, Sighting, figure, lines_of, place
+from rules.signatures.signatures import Seen
+
+OBSERVER = Observer(
+    "profile-weight", "What owns the profile?", ("profile_symbols", "profile_stacks", "locks", "db_waits")
+)
+
+OWNS = 0.1
+"""Minimum part of a profile that one function or event has to own: below a tenth, removing it changes little."""
+
+OWNS_BELOW = 0.5
+"""Minimum part of a profile below a caller: half of it passes through this one place."""
+
+PASSES_ON = 0.9
+"""Part of what is below a caller from which one callee has nearly all of it, so that the callee is the place."""
+
+OWNS_LOCK = 0.25
+"""Minimum part of all waiting for locks that one lock or caller has to own."""
+
+LEAST_SAMPLES = 10.0
+"""Minimum number of samples of a profile: of fewer, a tenth is chance."""
+
+CALLERS = 4
+"""Maximum number of frames, leaf first, that name what a sample on the processor does."""
+
+FELT_LOCK_S = 0.1
+"""Minimum waiting for locks of one event, in seconds, if the listing tells it: less is felt by nobody."""
+
+LARGEST = 200
+"""Maximum number of functions of a profile that are looked at, by size."""
+
+IDLE_LOOP = (
+    r"(?i)^(?:.*`)?(?:do_idle|cpu_idle|cpu_idle_loop|cpuidle_.*|default_idle.*|native_safe_halt|mwait_idle.*|acpi_idle.*"
+    r"|intel_idle.*|poll_idle|acpi_processor_ffh.*|acpi_safe_halt|cpu_startup_entry|pv_native_safe_halt|arch_cpu_idle"
+    r"|i86_mwait|mach_cpu_idle|cpu_idle_adaptive|idle|disp_getwork|cpu_halt|waitproc|amd_e400_idle)(?:\+.*)?$"
+)
+"""Functions in which a processor of Linux, Solaris or AIX runs when nothing wants it."""
+
+IDLE_COMM = r"^(?:swapper(?:/\d+)?|\[?idle\]?|wait)$"
+"""Names of the thread in which an idle processor runs."""
+
+IDLE_CLASS = "idle"
+"""Class of wait events in which a session has nothing to do."""
+
+IDLE_EVENT = (
+    r"(?i)^(?:SQL\*Net (?:message|more data|vector data) from client|.* idle wait.*|rdbms ipc message|[ps]mon timer|class slave wait"
+    r"|jobq slave wait|DIAG idle wait|Streams AQ: .*wait.*|PX Idle Wait|PX Deq: Execution Msg|VKTM .*|Space Manager: slave idle.*"
+    r"|virtual circuit wait|dispatcher timer|ClientRead|Activity|.*(?:LauncherMain|WriterMain|ReceiverMain|ArchiverMain)|idle)$"
+)
+"""Names of wait events without work, where the listing has no class (Oracle reference: Idle Wait Events)."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what owns each profile, the largest share first."""
+    found = [*_symbols(case), *_stacks(case), *_locks(case), *_events(case)]
+    found.sort(key=lambda s: (s.idle is not None, -(s.share or 0.0), s.lines[0].line_from, s.subject))
+    return found
+
+
+def _number(column: str) -> pl.Expr:
+    value = pl.col(column)
+    return pl.when(value.is_finite() & (value > 0)).then(value)
+
+
+def _runs_idle(name: str) -> pl.Expr:
+    return pl.col(name).str.contains(IDLE_LOOP).fill_null(False) | pl.col("comm").str.contains(IDLE_COMM).fill_null(
+        False
+    )
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+def _symbols(case: CaseTables) -> Iterator[Sighting]:
+    """Yield functions of listings: the mean of their own share over the screens."""
+    group = [*PLACE_COLUMNS, "part", "event"]
+    rows = case.scan(
+        "profile_symbols",
+        [*group, "line_no", "line_end", "frame", "pct", "self_pct", "comm", "symbol", "kernel", "dso"],
+    ).with_columns(
+        pl.when(pl.col("self_pct").is_not_null()).then(_number("self_pct")).otherwise(_number("pct")).alias("own"),
+        _runs_idle("symbol").alias("idle"),
+    )
+    screens = pl.col("frame").fill_null(0).n_unique()
+    whole = rows.group_by(group).agg(
+        screens.alias("screens"),
+        pl.when("idle").then("own").sum().alias("idle_pct"),
+        pl.col("own").sum().alias("listed"),
+    )
+    at = pl.col("own").fill_null(0.0).arg_max()
+    made = (
+        rows.filter(pl.col("own").is_not_null() & pl.col("symbol").is_not_null())
+        .group_by([*group, "symbol", "idle"])
+        .agg(
+            pl.col("own").sum(),
+            pl.len().alias("n"),
+            *(pl.col(c).get(at) for c in ("line_no", "line_end", "kernel", "comm", "dso")),
+            pl.col("own").max().alias("worst"),
+        )
+        .join(whole, on=group, nulls_equal=True)
+        .with_columns(
+            (pl.col("own") / pl.col("screens")).alias("pct"),
+            (pl.col("idle_pct") / pl.col("screens")).clip(0, 100),
+            (pl.col("listed") / pl.col("screens")).alias("listed"),
+        )
+        .sort("pct", descending=True)
+        .head(LARGEST)
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        base = max(100.0, row["listed"]) - row["idle_pct"]
+        if row["idle"] or base <= 0 or not named(row["symbol"]):
+            continue
+        share = min(1.0, row["pct"] / base)
+        if share < OWNS:
+            continue
+        over = f", in the mean of {row['screens']} screens" if row["screens"] > 1 else ""
+        yield _function(row, row["symbol"], row["kernel"], row["pct"], share, over, row["idle_pct"])
+    yield from _idle(made)
+
+
+def _function(
+    row: Mapping[str, Any], name: str, kernel: bool | None, pct: float, share: float, more: str, idle_pct: float
+) -> Sighting:
+    of = f" ({figure(100 * share, '%')} without the idle loop)" if idle_pct >= 1 else ""
+    event = f" of {row['event']}" if row["event"] else ""
+    return Sighting(
+        kind="profile",
+        subject=bare(name),
+        headline=f"{bare(name)} itself has {figure(pct, '%')} of the samples{event}{of}{more}",
+        name="self_pct",
+        value=pct,
+        unit="%",
+        lines=lines_of(row, "largest"),
+        **place(row),
+        against="a flat profile, in which nothing has a tenth",
+        against_value=100 * OWNS,
+        share=share,
+        n=row["n"],
+        seen=names_of(name, kernel),
+    )
+
+
+def _idle(made: pl.DataFrame) -> Iterator[Sighting]:
+    """Yield once for each artifact how much of a profile is the idle loop."""
+    idle = made.filter("idle")
+    if not idle.height:
+        return
+    row = idle.row(0, named=True)
+    if row["idle_pct"] < 1:
+        return
+    yield Sighting(
+        kind="idle",
+        subject=bare(row["symbol"]),
+        headline=f"{figure(row['idle_pct'], '%')} of the samples are the idle loop",
+        name="idle_pct",
+        value=row["idle_pct"],
+        unit="%",
+        lines=lines_of(row, "idle loop"),
+        **place(row),
+        n=row["n"],
+        seen=names_of(row["symbol"], True),
+        idle="the processors had nothing to do",
+    )
+
+
+# --- stacks -----------------------------------------------------------------------------------------------------------
+
+
+def _stacks(case: CaseTables) -> Iterator[Sighting]:
+    """Yield leaves and callers of weighted stacks; leaves only where no listing of functions has told them."""
+    group = ["artifact_id", "part", "event"]
+    columns = [
+        *PLACE_COLUMNS,
+        "part",
+        "event",
+        "line_no",
+        "line_end",
+        "weight",
+        "unit",
+        "frames",
+        "leaf",
+        "kernel",
+        "comm",
+    ]
+    listed = case.scan("profile_symbols", group).unique()
+    rows = (
+        case.scan("profile_stacks", columns)
+        # A call graph in percent has the same stacks again below each of its functions.
+        .filter((pl.col("unit").fill_null("samples") != "pct") & _number("weight").is_not_null())
+        .join(moments(case), on=["artifact_id", "part"], how="anti")
+        .join(listed, on=group, how="anti", nulls_equal=True)
+        .with_columns(_runs_idle("leaf").alias("idle"), pl.col("weight").cast(pl.Float64))
+    )
+    wholes = (
+        rows.group_by(group)
+        .agg(
+            pl.col("weight").sum().alias("whole"),
+            pl.when("idle").then("weight").sum().alias("idle_weight"),
+            pl.len().alias("stacks"),
+            pl.col("leaf").n_unique().alias("leaves"),
+            pl.col("unit").first(),
+        )
+        .collect(engine="streaming")
+    )
+    for whole in wholes.iter_rows(named=True):
+        base = whole["whole"] - whole["idle_weight"]
+        # One stack is an example that somebody printed; its part of the whole is not known.
+        if base <= 0 or not math.isfinite(base) or whole["stacks"] < 2:
+            continue
+        if whole["unit"] in (None, "samples") and base < LEAST_SAMPLES:
+            continue
+        of = [pl.col(c).eq_missing(pl.lit(whole[c])) for c in group]
+        yield from _of_stacks(rows.filter(*of, ~pl.col("idle")), base, whole)
+
+
+def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Iterator[Sighting]:
+    at = pl.col("weight").arg_max()
+    cited = [pl.col(c).get(at) for c in (*PLACE_COLUMNS[1:], "line_no", "line_end", "event", "frames", "kernel")]
+    made = (
+        rows.group_by("artifact_id", "leaf")
+        .agg(pl.col("weight").sum().alias("own"), pl.len().alias("n"), *cited)
+        .filter(pl.col("own") >= OWNS * base)
+        .sort("own", descending=True)
+        .collect(engine="streaming")
+    )
+    what = {"ns": "time", "count": "count"}.get(whole["unit"] or "", "samples")
+    for row in made.iter_rows(named=True):
+        share = min(1.0, row["own"] / base)
+        if not named(row["leaf"]):
+            continue
+        frames = [f for f in row["frames"] or [row["leaf"]] if named(f)]
+        below = f", called by {bare(frames[1])}" if len(frames) > 1 else ""
+        # Off the processor, the leaf is the switch to another thread, and its callers tell why.
+        asked = frames if whole["unit"] == "ns" else frames[:CALLERS]
+        seen = tuple(
+            s for i, f in enumerate(asked[:NAMED_FRAMES]) for s in names_of(f, row["kernel"] if i == 0 else None)
+        )
+        yield Sighting(
+            kind="profile",
+            subject=bare(row["leaf"]),
+            headline=f"{bare(row['leaf'])} itself has {figure(100 * share, '%')} of the {what}{below}",
+            name="self_pct",
+            value=100 * share,
+            unit="%",
+            lines=lines_of(row, "heaviest stack"),
+            **place(row),
+            against="a flat profile, in which nothing has a tenth",
+            against_value=100 * OWNS,
+            share=share,
+            n=row["n"],
+            seen=seen,
+        )
+    yield from _callers(rows, base, what, {bare(row["leaf"]) for row in made.iter_rows(named=True) if row["leaf"]})
+
+
+def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iterator[Sighting]:
+    """Yield the narrowest callers with half of the weight below them."""
+    once = rows.with_columns(pl.col("frames").list.unique(maintain_order=True).alias("frame"))
+    at = pl.col("weight").arg_max()
+    big = (
+        once.explode("frame")
+        .filter(pl.col("frame").is_not_null())
+        .group_by("artifact_id", "frame")
+        .agg(
+            pl.col("weight").sum().alias("below"),
+            pl.when(pl.col("leaf") == pl.col("frame")).then("weight").sum().alias("own"),
+            pl.len().alias("n"),
+            *(pl.col(c).get(at) for c in (*PLACE_COLUMNS[1:], "line_no", "line_end", "event")),
+            pl.col("frames").get(at).list.last().alias("root"),
+        )
+        # Everything passes through the place where a program or thread starts.
+        .filter((pl.col("below") >= OWNS_BELOW * base) & (pl.col("frame") != pl.col("root")))
+        .sort("below", descending=True)
+        .head(LARGEST)
+        .collect(engine="streaming")
+    )
+    names = big["frame"].to_list()
+    if not names:
+        return
+    # The frame before one in a stack (leaf first) is what it calls.
+    callee = pl.col("frames").list.slice(0, pl.col("frames").list.len() - 1)
+    calls = (
+        rows.filter(pl.col("frames").list.len() > 1)
+        .select("weight", pl.col("frames").list.slice(1).alias("caller"), callee.alias("callee"))
+        .explode("caller", "callee")
+        .filter(pl.col("caller").is_in(names))
+        .group_by("caller", "callee")
+        .agg(pl.col("weight").sum())
+        .group_by("caller")
+        .agg(pl.col("weight").max().alias("largest"), pl.len().alias("callees"))
+        .collect(engine="streaming")
+    )
+    largest = {row["caller"]: (row["largest"], row["callees"]) for row in calls.iter_rows(named=True)}
+    for row in big.iter_rows(named=True):
+        most, callees = largest.get(row["frame"], (0.0, 0))
+        share = min(1.0, row["below"] / base)
+        passes_on = most >= PASSES_ON * row["below"] or row["own"] >= PASSES_ON * row["below"]
+        if passes_on or not named(row["frame"]) or bare(row["frame"]) in told or callees < 2:
+            continue
+        yield Sighting(
+            kind="caller",
+            subject=bare(row["frame"]),
+            headline=f"{figure(100 * share, '%')} of the {what} pass through {bare(row['frame'])}, spread over {callees:,} functions that it calls",
+            name="total_pct",
+            value=100 * share,
+            unit="%",
+            lines=lines_of(row, "heaviest stack below it"),
+            **place(row),
+            against="half of the profile",
+            against_value=100 * OWNS_BELOW,
+            # What it calls has been told with its own part; the place above it weighs half.
+            share=share / 2,
+            n=row["n"],
+            seen=names_of(row["frame"]),
+        )
+
+
+# --- locks ------------------------------------------------------------------------------------------------------------
+
+
+def _locks(case: CaseTables) -> Iterator[Sighting]:
+    """Yield locks and their callers that have a quarter of the waiting of their event."""
+    group = [*PLACE_COLUMNS, "part", "event"]
+    amount = pl.coalesce(_number("n") * _number("mean_ns"), _number("rate_ps") * _number("mean_ns"))
+    rows = (
+        case.scan("locks", [*group, "line_no", "line_end", "n", "rate_ps", "mean_ns", "pct", "lock", "caller"])
+        .with_columns(pl.col("n").cast(pl.Float64))
+        .with_columns(pl.when(amount.is_finite()).then(amount).alias("ns"))
+        .filter(pl.col("lock").is_not_null() | pl.col("caller").is_not_null())
+        .filter(~pl.col("event").fill_null("").str.contains(r"(?i)\bhold"))
+    )
+    whole = rows.group_by(group).agg(pl.col("ns").sum().alias("whole_ns"), pl.len().alias("of"))
+    at = pl.coalesce("ns", "pct").fill_null(0.0).arg_max()
+    made = (
+        rows.group_by([*group, "lock", "caller"])
+        .agg(
+            pl.col("ns").sum(),
+            _number("pct").sum(),
+            pl.col("n").sum(),
+            pl.col("line_no").get(at),
+            pl.col("line_end").get(at),
+            pl.col("mean_ns").get(at),
+        )
+        .join(whole, on=group, nulls_equal=True)
+        .with_columns(
+            pl.when(pl.col("pct") > 0)
+            .then(pl.col("pct") / 100)
+            .when((pl.col("whole_ns") > 0) & (pl.col("of") > 1))
+            .then(pl.col("ns") / pl.col("whole_ns"))
+            .alias("share")
+        )
+        .filter(
+            (pl.col("share") >= OWNS_LOCK) & ((pl.col("whole_ns") <= 0) | (pl.col("whole_ns") >= FELT_LOCK_S * 1e9))
+        )
+        .sort("share", descending=True)
+        .head(LARGEST)
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        share = min(1.0, row["share"])
+        who = " from ".join(bare(row[c]) for c in ("lock", "caller") if row[c])
+        n = f", {row['n']:,.0f} times" if row["n"] else ""
+        mean = f" of {figure(row['mean_ns'] / 1e9, 's')}" if n and finite(row, "mean_ns") else ""
+        names = [row[c] for c in ("lock", "caller") if row[c] and named(row[c])]
+        seen: tuple[Seen, ...] = tuple(s for name in names for s in names_of(name))
+        yield Sighting(
+            kind="lock",
+            subject=who,
+            headline=f"{who} has {figure(100 * share, '%')} of the waiting for locks ({row['event'] or 'all'}){n}{mean}",
+            name="lock_pct",
+            value=100 * share,
+            unit="%",
+            lines=lines_of(row, "lock"),
+            **place(row),
+            against="waiting spread over the locks",
+            against_value=100 * OWNS_LOCK,
+            # How much of the time all this waiting is, a listing of locks does not tell.
+            share=share / 2,
+            n=max(1, min(int(row["n"] or 1), 2**62)),
+            seen=seen,
+        )
+
+
+# --- wait events ------------------------------------------------------------------------------------------------------
+
+
+def _events(case: CaseTables) -> Iterator[Sighting]:
+    """Yield wait events with a tenth of the time of their listing, and once the idle ones."""
+    group = [*PLACE_COLUMNS, "part"]
+    rows = case.scan(
+        "db_waits", [*group, "line_no", "line_end", "event", "wait_class", "n", "total_s", "avg_ms", "pct"]
+    ).filter(pl.col("event").is_not_null())
+    at = pl.coalesce("total_s", "pct").fill_null(0.0).arg_max()
+    made = (
+        rows.group_by([*group, "event"])
+        .agg(
+            *(pl.col(c).get(at) for c in ("line_no", "line_end", "wait_class", "total_s", "avg_ms", "n", "pct")),
+            pl.len().alias("listed"),
+        )
+        .sort(*group, "line_no", nulls_last=True)
+        .collect(engine="streaming")
+    )
+    for _, held in made.group_by(group, maintain_order=True):
+        events = list(held.iter_rows(named=True))
+        yield from _of_events(events)
+
+
+def _is_idle(row: Mapping[str, Any]) -> str | None:
+    if (row["wait_class"] or "").strip().lower() == IDLE_CLASS or pl.select(
+        pl.lit(row["event"]).str.contains(IDLE_EVENT)
+    ).item():
+        return "a session that waits for its next request"
+    return idle_reason([{"event": row["event"]}])
+
+
+def _of_events(events: list[dict[str, Any]]) -> Iterator[Sighting]:
+    reasons = {row["event"]: _is_idle(row) for row in events}
+    busy = [row for row in events if not reasons[row["event"]]]
+    whole = sum(max(0.0, finite(row, "total_s") or 0.0) for row in busy)
+    for row in busy:
+        total, pct = finite(row, "total_s"), finite(row, "pct")
+        if pct is not None and pct > 0:
+            share, of = pct / 100, "of the time of the database"
+        elif total is not None and total > 0 and whole > 0 and len(busy) > 1:
+            share, of = total / whole, "of the waiting listed, idle events left out"
+        else:
+            continue
+        if share < OWNS:
+            continue
+        spent = f", {figure(total, 's')}" if total else ""
+        n, mean = row["n"], finite(row, "avg_ms")
+        each = f" in {n:,} waits" if n and n > 0 else ""
+        each += f" of {figure(mean / 1000, 's')}" if each and mean and mean > 0 else ""
+        yield Sighting(
+            kind="wait-event",
+            subject=row["event"],
+            headline=f"{row['event']} has {figure(100 * share, '%')} {of}{spent}{each}",
+            name="event_pct",
+            value=100 * share,
+            unit="%",
+            lines=lines_of(row, "wait event"),
+            **place(row),
+            against="a tenth of the time",
+            against_value=100 * OWNS,
+            share=min(1.0, share),
+            n=max(1, n or 1),
+            seen=({"event": row["event"]},),
+        )
+    idle = [row for row in events if reasons[row["event"]] and (finite(row, "total_s") or finite(row, "pct"))]
+    if idle:
+        total = sum(max(0.0, finite(row, "total_s") or 0.0) for row in idle)
+        most = max(idle, key=lambda r: (finite(r, "total_s") or 0.0, finite(r, "pct") or 0.0))
+        yield Sighting(
+            kind="idle",
+            subject=most["event"],
+            headline=f"{len(idle)} of {len(events)} wait events are idle ones ({figure(total, 's')}), most of all {most['event']}",
+            name="idle_s",
+            value=total,
+            unit="s",
+            lines=lines_of(most, "largest idle event"),
+            **place(most),
+            n=len(idle),
+            seen=({"event": most["event"]},),
+            idle=reasons[most["event"]],
+        )

@@ -1,0 +1,424 @@
+"""Who stands still, where, how many, and for how long: sleepers that no signal wakes, thread dumps, open calls, lockups.
+
+Standing out: processes in uninterruptible sleep (several at once, or the same one in several samples); the functions in
+which the threads of one moment stand; calls of a trace that were never seen to end; tasks that the kernel reports as
+hung and processors that it reports as stuck. Normal: one sleeper in one sample (it may be reading a block), threads
+that run, calls open for less than a tenth of a second. Idle places (accept, event loops, parked workers) are known by
+signature and told as one sighting of each artifact.
+Worked example: 16 threads, 14 in `epoll_wait`, 2 in `pthread_mutex_lock` called by `log_write`: "2 of 2 threads that
+are not idle stand in pthread_mutex_lock, called by log_write" with share 1, and "14 of 16 threads are idle".
+`INFO: task cp:7 blocked for more than 120 seconds`: 120 s, with the functions of the call trace below it.
+Cost: one aggregation per table, and one pass over the lines after a kernel's report. Source: ps(1), proc_pid_stack(5);
+Linux kernel/hung_task.c, kernel/watchdog.c, kernel/rcu/tree_stall.h; strace(1) and truss(1) for unfinished calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.frames import NAMED_FRAMES, bare, idle_reason, moments, named, names_of, stack_names
+from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import Seen
+
+OBSERVER = Observer("standing-still", "Who stands still, and where?", ("ps", "profile_stacks", "logs", "open_calls"))
+
+ROWS = 20_000
+"""Maximum number of threads, sleepers or open calls of one artifact that are looked at."""
+
+CITED = 3
+"""Maximum number of rows that a sighting cites."""
+
+CITED_LINES = 6
+"""Maximum number of lines of one cited stack: three of them stay below the limit of a sighting."""
+
+PLACE_FRAMES = 3
+"""Number of named frames, leaf first, by which threads stand in the same place."""
+
+PARKED = "at rest alone in its call while others worked"
+"""Why an open call is idle that no signature knows: it was open when the trace began, or it is one of `PARKS`.
+
+Several threads in the same call with the same lock are not idle.
+"""
+
+PARKS = frozenset(
+    {
+        "futex",
+        "lwp_park",
+        "_umtx_op",
+        "ulock_wait",
+        "thread_wait",
+        "lwp_cond_wait",
+        "_lwp_park",
+        "nanosleep",
+        "clock_nanosleep",
+    }
+)
+"""Calls in which threads without work are parked on a word of their own, or sleep until their next round."""
+
+RESUMED = "restart_syscall"
+"""The call that Linux shows for one that was interrupted by the tracer; its arguments do not name a lock."""
+
+TRACE_ROWS = 40
+"""Maximum number of log lines after a kernel's report in which its call trace is looked for."""
+
+REPORTED = 0.5
+"""Share of a report that tells no duration: a stall is reported after 10 s or more."""
+
+SLEEPS = r"^[<+]?[DU]"
+"""State letters of a sleep that no signal ends: D of Linux and the BSDs, U of macOS."""
+
+BUSY = r"^[<+]?[DURO]"
+"""State letters of those that have something to do: sleeping in that way, running (R, O of Solaris)."""
+
+REPORT = re.compile(
+    r"task (?P<task>.+?):(?P<pid>\d+) (?:is )?blocked (?:on .+? )?for more than (?P<s>\d+) seconds"
+    r"|soft lockup - (?P<cpu>CPU ?#?\d+) stuck for (?P<s2>\d+) ?s!?(?: \[(?P<task2>.+?):(?P<pid2>\d+)\])?"
+    r"|(?P<hard>hard LOCKUP on cpu \d+)|(?P<rcu>rcu\w*:? .*?(?:self-)?detected (?:expedited )?stalls?)",
+    re.I,
+)
+"""What the kernel of Linux reports of a task or processor that stands still."""
+
+FRAME = re.compile(r"(?:^|\s)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
+"""A function in a call trace of a log."""
+
+SWITCH = frozenset({"__schedule", "schedule", "schedule_timeout", "io_schedule", "schedule_preempt_disabled", "io_schedule_timeout"})  # fmt: skip
+"""Functions in which every sleeper of Linux stands: they say nothing about what it waits for."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield reports of the kernel, then standing threads, sleepers and open calls, the idle ones last."""
+    found = [*_reports(case), *_threads(case), *_sleepers(case), *_open(case)]
+    found.sort(key=lambda s: (s.idle is not None, -(s.seconds or 0.0), -(s.share or 0.0), s.lines[0].line_from))
+    return found
+
+
+def _cited(rows: Iterable[Mapping[str, Any]], role: str) -> tuple[Lines, ...]:
+    made: dict[tuple[int, int], Lines] = {}
+    for row in rows:
+        if len(made) == CITED:
+            break
+        first = int(row["line_no"])
+        last = max(first, min(int(row["line_end"] or first), first + CITED_LINES - 1))
+        made.setdefault((int(row["artifact_id"]), first), Lines(int(row["artifact_id"]), first, last, role))
+    return tuple(made.values())
+
+
+# --- sleepers of ps ---------------------------------------------------------------------------------------------------
+
+
+def _sleepers(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the programs whose processes sleep uninterruptibly."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "sample", "first", "pid", "lwp", "state", "comm", "args"]
+    rows = case.scan("ps", columns, pl.col("state").is_not_null() & pl.col("pid").is_not_null())
+    whole = (
+        rows.group_by("artifact_id")
+        .agg(
+            pl.col("state").str.contains(BUSY).sum().alias("busy"),
+            pl.struct("part", "sample").n_unique().alias("samples"),
+        )
+        .collect(engine="streaming")
+    )
+    wholes = {row["artifact_id"]: row for row in whole.iter_rows(named=True)}
+    held = rows.filter(pl.col("state").str.contains(SLEEPS)).head(ROWS).collect(engine="streaming")
+    groups: dict[tuple[int, str | None, str], list[dict[str, Any]]] = {}
+    for row in held.iter_rows(named=True):
+        groups.setdefault((row["artifact_id"], row["host"], _program(row)), []).append(row)
+    for (artifact, _, program), sleeping in sorted(groups.items(), key=lambda g: -len(g[1])):
+        of = wholes[artifact]
+        threads = Counter((row["pid"], row["lwp"]) for row in sleeping)
+        seen_in = len({(row["part"], row["sample"]) for row in sleeping})
+        if len(threads) == 1 and max(threads.values()) < 2:
+            continue  # one sleeper in one sample may be reading a block
+        again = f", in {seen_in} of {of['samples']} samples" if of["samples"] > 1 else ""
+        who = f"{program} ({sleeping[0]['pid']})" if len(threads) == 1 else program
+        count = "1 process" if len(threads) == 1 else f"{len(threads):,} processes"
+        yield Sighting(
+            kind="uninterruptible",
+            subject=who,
+            headline=f"{count} of {program} stood in uninterruptible sleep{again}",
+            name="sleeping_count",
+            value=float(len(threads)),
+            unit="count",
+            lines=_cited(sleeping, "uninterruptible sleep"),
+            **place(sleeping[0]),
+            against="a moment of sleep while a block is read",
+            against_value=0.0,
+            share=min(1.0, len(sleeping) / max(1, of["busy"])) * seen_in / max(1, of["samples"]),
+            n=len(sleeping),
+            seen=({"process": program, "event": "uninterruptible-sleep"}, {"process": program}),
+        )
+
+
+def _program(row: Mapping[str, Any]) -> str:
+    """Return a program's name: the command, or the first word of its command line without folders."""
+    text = str(row["comm"] or row["args"] or "?").strip()
+    word = text if text.startswith("[") or row["comm"] else text.split()[0] if text else "?"
+    return word.rsplit("/", 1)[-1] if word.startswith("/") else word
+
+
+# --- threads of one moment --------------------------------------------------------------------------------------------
+
+
+def _threads(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the places in which the threads of a dump stand, and once how many are idle."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "pid", "lwp", "comm", "frames", "kernel"]
+    rows = (
+        case.scan("profile_stacks", columns)
+        .join(moments(case), on=["artifact_id", "part"], how="semi")
+        .head(ROWS)
+        .collect(engine="streaming")
+    )
+    for _, held in rows.group_by("artifact_id", maintain_order=True):
+        places: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for row in held.iter_rows(named=True):
+            frames = tuple(bare(f) for f in row["frames"] or () if f and named(f) and bare(f) not in SWITCH)
+            if frames:
+                places.setdefault(frames, []).append(row)
+        yield from _places(places)
+
+
+def _places(stacks: Mapping[tuple[str, ...], list[dict[str, Any]]]) -> Iterator[Sighting]:
+    idle: list[tuple[str, dict[str, Any]]] = []
+    stand: dict[tuple[str, ...], list[tuple[tuple[str, ...], dict[str, Any]]]] = {}
+    for frames, held in stacks.items():
+        reason = idle_reason(stack_names(frames))
+        for row in held:
+            if reason:
+                idle.append((reason, row))
+            else:
+                stand.setdefault(frames[:PLACE_FRAMES], []).append((frames, row))
+    of = sum(map(len, stand.values()))
+    for where, pairs in sorted(stand.items(), key=lambda x: -len(x[1])):
+        rows = [row for _, row in pairs]
+        frames = pairs[0][0]
+        called = "".join(f", called by {f}" for f in where[1:])
+        one = f"Thread {rows[0]['lwp'] or rows[0]['pid'] or '?'} stands" if of == 1 else None
+        verb = "stands" if len(rows) == 1 else "stand"
+        than = " that are not idle" if idle else ""
+        yield Sighting(
+            kind="standing",
+            subject=where[0],
+            headline=f"{one or f'{len(rows):,} of {of:,} threads{than} {verb}'} in {where[0]}{called}",
+            name="threads_count",
+            value=float(len(rows)),
+            unit="count",
+            lines=_cited(rows, "stack"),
+            **place(rows[0]),
+            against="threads that are not idle",
+            against_value=float(of),
+            share=len(rows) / of,
+            n=len(rows),
+            seen=_names(frames, rows[0]["kernel"]),
+        )
+    if idle:
+        reasons = Counter(reason for reason, _ in idle)
+        most = reasons.most_common(1)[0][0]
+        rows = [row for reason, row in idle if reason == most]
+        yield Sighting(
+            kind="idle",
+            subject="idle threads",
+            headline=f"{len(idle):,} of {of + len(idle):,} threads are idle",
+            name="idle_count",
+            value=float(len(idle)),
+            unit="count",
+            lines=_cited(rows, "idle thread"),
+            **place(rows[0]),
+            n=len(idle),
+            idle=most,
+        )
+
+
+def _names(frames: Iterable[str], kernel: bool | None) -> tuple[Seen, ...]:
+    """Return the names of a stack's frames; of a leaf whose side is known, only those of that side."""
+    held = list(frames)
+    return (*names_of(held[0], kernel), *stack_names(held[1:])) if held else ()
+
+
+# --- reports of the kernel --------------------------------------------------------------------------------------------
+
+
+def _reports(case: CaseTables) -> Iterator[Sighting]:
+    """Yield tasks and processors that the kernel reports, by what stands and where."""
+    text = pl.col("text")
+    hit = text.str.contains(r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall")
+    columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "text"]
+    rows = case.scan("logs", columns, text.is_not_null() & hit).head(ROWS).collect(engine="streaming")
+    groups: dict[tuple[Any, ...], list[tuple[dict[str, Any], float | None, tuple[str, ...]]]] = {}
+    for row in rows.iter_rows(named=True):
+        if not (made := REPORT.search(row["text"])):
+            continue
+        who = made["task"] or made["task2"] or made["cpu"] or made["hard"] or made["rcu"]
+        what = "blocked" if made["task"] else "stuck"
+        limit = made["s"] or made["s2"]
+        frames = _trace(case, row) if len(groups) < TRACE_ROWS else ()
+        key = (row["artifact_id"], row["host"], what, frames[:1] or re.sub(r"[\d/:-]+", "#", who))
+        groups.setdefault(key, []).append(({**row, "who": who}, float(limit) if limit else None, frames))
+    for (_, _, what, _), held in groups.items():
+        yield _report(what, held)
+
+
+def _trace(case: CaseTables, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the functions of the call trace below a report, leaf first, without the switch to other tasks."""
+    of = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("line_no") > row["line_no"])
+    near = of & (pl.col("line_no") <= row["line_no"] + TRACE_ROWS)
+    texts = case.scan("logs", ["line_no", "text"], near).sort("line_no").collect(engine="streaming")["text"]
+    made: list[str] = []
+    for text in texts:
+        if text and REPORT.search(text):
+            break
+        if text and " ? " not in f" {text}":
+            made += [name for name in FRAME.findall(text) if name not in SWITCH]
+    return tuple(dict.fromkeys(made))
+
+
+def _report(what: str, held: list[tuple[dict[str, Any], float | None, tuple[str, ...]]]) -> Sighting:
+    rows = [row for row, _, _ in held]
+    limits = [s for _, s, _ in held if s is not None]
+    frames = next((f for _, _, f in held if f), ())
+    longest = max(limits, default=None)
+    names = list(dict.fromkeys(row["who"] for row in rows))
+    who = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    where = f" in {frames[0]}" if frames else ""
+    at_least = "more than " if what == "blocked" else ""
+    lasted = f" for {at_least}{figure(longest, 's')}" if longest is not None else ""
+    times = f", reported {len(rows):,} times" if len(rows) > 1 else ""
+    stamps = [row["t_local"] for row in rows if row["t_local"] is not None]
+    at: list[Seen] = [{"stack": f} for f in frames[:NAMED_FRAMES]]
+    return Sighting(
+        kind="hung" if what == "blocked" else "lockup",
+        subject=who,
+        headline=f"{who} was {what}{where}{lasted}{times}, as the kernel reports",
+        name=f"{what}_s" if longest is not None else "reports_count",
+        value=longest if longest is not None else float(len(rows)),
+        unit="s" if longest is not None else "count",
+        lines=_cited(rows, "report of the kernel"),
+        **place(rows[0]),
+        t_from=min(stamps, default=None),
+        t_to=max(stamps, default=None),
+        against="no report",
+        against_value=0.0,
+        seconds=longest,
+        share=None if longest is not None else REPORTED,
+        n=len(rows),
+        seen=(*at, {"log": str(rows[0]["text"])}),
+    )
+
+
+# --- open calls of traces ---------------------------------------------------------------------------------------------
+
+
+def _open(case: CaseTables) -> Iterator[Sighting]:
+    """Yield calls that were never seen to end, by call and arguments; those that are idle as one."""
+    group = ["artifact_id", "pid", "lwp"]
+    columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "pid", "lwp", "name", "args", "state"]
+    never = (
+        pl.col("done_line").is_null() & (pl.col("state").fill_null("") != "truncated") & pl.col("name").is_not_null()
+    )
+    rows = case.scan("open_calls", columns, never).head(ROWS).collect(engine="streaming")
+    if not rows.height:
+        return
+    span = (
+        case.scan("syscalls", group)
+        .unique()
+        .join(_spans(case), on="artifact_id", how="left")
+        .with_columns(pl.lit(True).alias("worked"))
+        .collect(engine="streaming")
+    )
+    # Several open calls of one thread: the last one is where it stands.
+    last = (
+        rows.sort("line_no")
+        .unique(group, keep="last", maintain_order=True)
+        .join(span, on=group, how="left", nulls_equal=True)
+    )
+    at_work = set(span["artifact_id"].to_list())
+    both = pl.concat([span.select(group), last.select(group)]).unique()
+    threads = Counter(both["artifact_id"].to_list())
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    idle: dict[int, list[tuple[str, dict[str, Any]]]] = {}
+    for row in last.iter_rows(named=True):
+        reason = idle_reason(_call_names(row["name"]))
+        if reason:
+            idle.setdefault(row["artifact_id"], []).append((reason, row))
+        else:
+            groups.setdefault((row["artifact_id"], row["name"], row["args"]), []).append(row)
+    for (artifact, name, args), held in groups.items():
+        at_rest = name in PARKS or not any(row["worked"] for row in held)
+        if threads[artifact] > 1 and artifact in at_work and at_rest and (len(held) == 1 or name == RESUMED):
+            idle.setdefault(artifact, []).extend((PARKED, row) for row in held)
+            continue
+        made = _open_call(name, args, held, threads[artifact])
+        if made:
+            yield made
+    for pairs in idle.values():
+        first = pairs[0][1]
+        yield Sighting(
+            kind="idle",
+            subject=first["name"],
+            headline=f"{len(pairs):,} of {threads[first['artifact_id']]:,} threads were idle in an open call, one of them in {first['name']}",
+            name="idle_count",
+            value=float(len(pairs)),
+            unit="count",
+            lines=_cited([row for _, row in pairs], "idle call"),
+            **place(first),
+            n=len(pairs),
+            seen=({"call": first["name"]},),
+            idle=pairs[0][0],
+        )
+
+
+def _spans(case: CaseTables) -> pl.LazyFrame:
+    stamp = pl.col("t_local")
+    rows = case.scan("syscalls", ["artifact_id", "t_local"], stamp.is_finite())
+    return rows.group_by("artifact_id").agg(stamp.min().alias("begins"), stamp.max().alias("ends"))
+
+
+def _call_names(name: str) -> tuple[Seen, ...]:
+    """Return the names of a call, and of the functions of a library and of a kernel that are named after it."""
+    return ({"call": name}, {"symbol": name}, {"stack": f"do_{name}"}, {"stack": f"sys_{name}"})
+
+
+def _open_call(name: str, args: str | None, held: list[dict[str, Any]], threads: int) -> Sighting | None:
+    """Return the sighting of a call that never ended.
+
+    It has seconds if its thread worked before: then it stands since the call began. One that was open when the trace
+    began may be at rest, so that only its part of the threads is told.
+    """
+    stamped = [r for r in held if r["t_local"] is not None and r["ends"] is not None]
+    longest = max((r["ends"] - r["t_local"] for r in stamped), default=None)
+    if longest is not None and not longest >= FELT_S:
+        return None  # the trace was stopped right after it began
+    row = max(stamped, key=lambda r: r["ends"] - r["t_local"]) if stamped else held[0]
+    who = f"{name}({(args or '')[:80].rstrip(', ')})"
+    count = f" in {len(held):,} threads" if len(held) > 1 else ""
+    lasted = f", for at least {figure(longest, 's')} until the trace ends" if longest is not None else ""
+    path = re.search(r'"(/[^"]*)"', args or "")
+    seen: Seen = {"call": name}
+    if path:
+        seen["path"] = path[1]
+    timed: tuple[Seen, ...] = ({**seen, "seconds": longest},) if longest is not None else ()
+    worked = longest is not None and bool(row["worked"])
+    return Sighting(
+        kind="open-call",
+        subject=who,
+        headline=f"{who} was not seen to end{count}{lasted}",
+        name="open_s" if longest is not None else "open_count",
+        value=longest if longest is not None else float(len(held)),
+        unit="s" if longest is not None else "count",
+        lines=_cited([row, *(r for r in held if r is not row)], "open call"),
+        **place(row),
+        t_from=row["t_local"],
+        t_to=row["ends"],
+        against="calls that end",
+        against_value=0.0,
+        seconds=longest if worked else None,
+        of_s=max(longest, row["ends"] - row["begins"]) if worked and longest is not None else None,
+        share=None if worked else min(1.0, len(held) / max(1, threads)),
+        n=len(held),
+        seen=(*timed, seen, {"call": name}),
+    )

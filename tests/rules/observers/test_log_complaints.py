@@ -1,0 +1,122 @@
+"""What a log complains of stands out by template; what it merely tells does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from rules.case.case import Case
+from rules.observers.log_complaints import observe
+from rules.observers.log_templates import template
+from rules.observers.observer import Sighting
+
+
+def seen(*rows: dict[str, Any]) -> list[Sighting]:
+    return list(observe(Case.of_tables({"logs": [{"line_no": n, **row} for n, row in enumerate(rows, 1)]})))
+
+
+def line(text: str | None, severity: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"text": text, "severity": severity, **more}
+
+
+def test_errors_are_grouped_by_what_stays_of_their_lines() -> None:
+    made = seen(
+        line("process 12 waits for 10.0.0.1:99 at /var/a", "ERROR", t_local=0.0),
+        line("process 3 waits for 10.0.0.2:1 at /var/b", "ERROR", t_local=4.0),
+        line("connection received", "LOG"),
+        line("another", "ERROR"),
+    )
+    assert [(s.n, s.share) for s in made] == [(2, pytest.approx(2 / 3)), (1, pytest.approx(1 / 3))]
+    assert made[0].headline == (
+        '2 times in 4.000 s: "process 12 waits for 10.0.0.1:99 at /var/a", 66.7 % of the 3 lines of severity error or worse'
+    )
+    assert [(c.line_from, c.role) for c in made[0].lines] == [(1, "first"), (2, "last")]
+    assert made[0].seen == ({"log": "process 12 waits for 10.0.0.1:99 at /var/a"},)
+
+
+@pytest.mark.parametrize(
+    ("severity", "kind"),
+    [
+        ("ERROR", "error"), ("kern.err", "error"), ("crit", "error"), ("FATAL", "error"), ("[error]", "error"),
+        ("3", "error"), ("<11>", "error"), ("WARNING", "warning"), ("kern.warn", "warning"), ("4", "warning"),
+        ("LOG", None), ("5", None), ("Note", None), ("daemon.info", None), ("DETAIL", None), (None, None),
+    ],
+)  # fmt: skip
+def test_the_severity_tells_what_complains(severity: str | None, kind: str | None) -> None:
+    assert [s.kind for s in seen(line("something happened", severity))] == [kind] * (kind is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("could not open the file", "error"),
+        ("disk went offline", "error"),
+        ("finished with 0 errors", None),
+        ("opening error log", None),
+        ("all is well", None),
+    ],
+)
+def test_words_complain_where_no_severity_does(text: str, kind: str | None) -> None:
+    assert [s.kind for s in seen(line(text))] == [kind] * (kind is not None)
+
+
+def test_words_of_a_line_with_another_severity_are_a_warning_and_of_a_continued_line_nothing() -> None:
+    assert [s.kind for s in seen(line("could not bind", "LOG"), line("lock failed", "CONTEXT"))] == ["warning"]
+
+
+def test_a_type_of_errpt_and_a_failed_operation_are_errors() -> None:
+    made = seen(
+        line("DISK OPERATION", "P", source="errpt"), line("p", "P", source="tool"), line("establish", None, ok=False)
+    )
+    assert [s.subject for s in made] == ["DISK OPERATION", "establish"]
+
+
+def test_a_code_parts_templates_and_is_named_first() -> None:
+    made = seen(
+        *(
+            line(f"listener refused ({n})", None, code=c, ok=False)
+            for n, c in enumerate(["TNS-12518"] * 2 + ["TNS-12519"])
+        )
+    )
+    assert [(s.n, s.seen[0]) for s in made] == [(2, {"code": "TNS-12518"}), (1, {"code": "TNS-12519"})]
+    assert made[0].subject.startswith("TNS-12518: ")
+
+
+@pytest.mark.parametrize(("n", "burst"), [(10, True), (9, False)])
+def test_ten_lines_within_a_minute_are_a_burst(n: int, burst: bool) -> None:
+    made = seen(
+        line("begin", "LOG", t_local=0.0), *(line("bad", "ERROR", t_local=600.0 + i) for i in range(n)),
+        line("end", "LOG", t_local=3600.0),
+    )  # fmt: skip
+    assert (f"{n} of them within one minute" in made[0].headline) is burst
+
+
+@pytest.mark.parametrize(("minutes", "burst"), [(5, True), (4.9, False)])
+def test_a_burst_exceeds_the_mean_five_times(minutes: float, burst: bool) -> None:
+    made = seen(*(line("bad", "ERROR", t_local=float(i)) for i in range(10)), line("end", "LOG", t_local=60 * minutes))
+    assert ("within one minute" in made[0].headline) is burst
+
+
+def test_what_ended_its_writer_is_a_failure() -> None:
+    assert [s.failure for s in seen(line("slots are gone", "FATAL"), line("bad", "ERROR"))] == [True, False]
+
+
+def test_odd_rows_give_nothing_and_nothing_gives_nothing() -> None:
+    assert seen() == []
+    assert seen(line(None), line("", None, t_local=float("nan")), line("fine", "")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("[54124.550144] INFO: task cp:349 blocked", "INFO: task cp:<n> blocked"),
+        ("session time: 0:00:00.003 user=app", "session time: <n> user=app"),
+        ("at 2026-11-23 03:44:58.123+00 it fell", "at <time> it fell"),
+        ("block 0xdeadbeef, id 5f3a9b1c77", "block <hex>, id <hex>"),
+        ("don't say it's 'quoted'", "don't say it's <q>"),
+    ],
+)
+def test_a_template_masks_what_changes(text: str, made: str) -> None:
+    assert pl.select(template(pl.lit(text))).item() == made

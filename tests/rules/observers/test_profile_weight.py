@@ -1,0 +1,186 @@
+"""What owns a profile stands out; flat profiles do not, and idle loops and events are left out and told once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.frames import bare, idle_reason, named
+from rules.observers.observer import Sighting
+from rules.observers.profile_weight import observe
+
+
+def seen(**tables: list[dict[str, Any]]) -> list[Sighting]:
+    rows = {name: [{"line_no": n, **row} for n, row in enumerate(held, 1)] for name, held in tables.items()}
+    return list(observe(Case.of_tables(rows)))
+
+
+def stack(weight: float, *frames: str, **more: Any) -> dict[str, Any]:
+    """Make a stack, leaf first."""
+    return {"weight": weight, "unit": "samples", "event": "cycles", "frames": list(frames), "leaf": frames[0], **more}
+
+
+@pytest.mark.parametrize(("pct", "stands"), [(10.0, True), (9.99, False)])
+def test_a_function_owns_a_profile_from_a_tenth(pct: float, stands: bool) -> None:
+    made = seen(profile_symbols=[{"symbol": "f", "pct": pct}, {"symbol": "g", "pct": 1.0}])
+    assert [s.subject for s in made] == ["f"] * stands
+
+
+def test_its_own_share_counts_and_not_that_of_what_it_calls() -> None:
+    made = seen(profile_symbols=[
+        {"symbol": "main", "pct": 100.0, "self_pct": 0.0},
+        {"symbol": "__ticket_spin_lock", "pct": 68.0, "self_pct": 67.8, "kernel": True},
+    ])  # fmt: skip
+    assert [(s.subject, s.value, s.seen) for s in made] == [
+        ("__ticket_spin_lock", 67.8, ({"stack": "__ticket_spin_lock"},))
+    ]
+    assert made[0].headline == "__ticket_spin_lock itself has 67.8 % of the samples"
+    assert made[0].share == pytest.approx(0.678)
+    assert [(c.line_from, c.role) for c in made[0].lines] == [(2, "largest")]
+
+
+def test_the_same_function_of_several_programs_and_screens_is_one() -> None:
+    made = seen(profile_symbols=[
+        {"symbol": "f", "pct": 8.0, "comm": "a", "frame": 1},
+        {"symbol": "f", "pct": 6.0, "comm": "b", "frame": 1},
+        {"symbol": "f", "pct": 16.0, "comm": "a", "frame": 2},
+    ])  # fmt: skip
+    assert [(s.value, s.n) for s in made] == [(15.0, 3)]
+    assert "in the mean of 2 screens" in made[0].headline
+
+
+def test_the_idle_loop_is_left_out_and_told_once() -> None:
+    made = seen(profile_symbols=[
+        {"symbol": "intel_idle", "pct": 80.0, "kernel": True},
+        {"symbol": "anything", "pct": 5.0, "comm": "swapper"},
+        {"symbol": "work", "pct": 9.0},
+    ])  # fmt: skip
+    work, idle = made
+    assert work.subject == "work"
+    assert work.share == pytest.approx(9 / 15)
+    assert "(60 % without the idle loop)" in work.headline
+    assert idle.idle
+    assert idle.headline == "85 % of the samples are the idle loop"
+
+
+@pytest.mark.parametrize("pct", [None, float("nan"), float("inf"), -3.0])
+def test_a_figure_that_is_none_is_no_share(pct: float | None) -> None:
+    assert seen(profile_symbols=[{"symbol": "f", "pct": pct}, {"symbol": None, "pct": 50.0}]) == []
+
+
+# --- stacks -----------------------------------------------------------------------------------------------------------
+
+
+def test_leaves_and_the_narrowest_caller_of_stacks() -> None:
+    made = seen(profile_stacks=[
+        stack(40, "a", "hash", "serve", "main"), stack(30, "b", "hash", "serve", "main"), stack(30, "c", "main"),
+    ])  # fmt: skip
+    assert [(s.kind, s.subject, s.value) for s in made] == [
+        ("profile", "a", 40.0), ("caller", "hash", 70.0), ("profile", "b", 30.0), ("profile", "c", 30.0),
+    ]  # fmt: skip
+    assert made[0].headline == "a itself has 40 % of the samples, called by hash"
+    assert made[1].headline == "70 % of the samples pass through hash, spread over 2 functions that it calls"
+
+
+@pytest.mark.parametrize(("below", "stands"), [(50, True), (49, False)])
+def test_a_caller_owns_a_profile_from_half(below: int, stands: bool) -> None:
+    small = [stack(1, f"f{i}", "hash", "main") for i in range(below)]
+    rest = [stack(1, f"g{i}", f"h{i}", "main") for i in range(100 - below)]
+    assert [s.subject for s in seen(profile_stacks=[*small, *rest])] == ["hash"] * stands
+
+
+@pytest.mark.parametrize(("one", "stands"), [(89, True), (90, False)])
+def test_a_caller_that_passes_nearly_all_on_is_not_the_place(one: int, stands: bool) -> None:
+    held = [stack(one, "a", "hash", "main"), stack(100 - one, "b", "hash", "main")]
+    assert ("hash" in [s.subject for s in seen(profile_stacks=held)]) is stands
+
+
+@pytest.mark.parametrize(("weight", "stands"), [(5.0, True), (4.9, False)])
+def test_fewer_than_ten_samples_are_chance(weight: float, stands: bool) -> None:
+    assert bool(seen(profile_stacks=[stack(weight, "a"), stack(weight, "b")])) is stands
+
+
+def test_stacks_of_one_moment_are_no_profile() -> None:
+    dump = [stack(1, "poll", "main", event=None, pid=7, lwp=n) for n in range(20)]
+    assert seen(profile_stacks=dump) == []
+
+
+def test_one_stack_is_an_example() -> None:
+    assert seen(profile_stacks=[stack(500, "a", "main")]) == []
+
+
+def test_off_the_processor_all_callers_are_named() -> None:
+    held = [stack(9e9, "schedule", "a", "b", "c", "d", "main", unit="ns"), stack(1e9, "schedule", "x", unit="ns")]
+    first = seen(profile_stacks=held)[0]
+    assert {"symbol": "d"} in first.seen
+    assert first.headline.startswith("schedule itself has 100 % of the time")
+
+
+# --- locks and events -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "stands"), [(25, True), (24, False)])
+def test_a_lock_owns_the_waiting_from_a_quarter(n: int, stands: bool) -> None:
+    held = [{"lock": "mmap", "caller": "as_map+0x1c", "n": n, "mean_ns": 1e8, "event": "block"}]
+    held += [{"lock": f"l{i}", "n": 1, "mean_ns": 1e8, "event": "block"} for i in range(100 - n)]
+    made = seen(locks=held)
+    assert [s.subject for s in made] == ["mmap from as_map"] * stands
+    if made:
+        assert made[0].seen[:2] == ({"stack": "mmap"}, {"symbol": "mmap"})
+
+
+@pytest.mark.parametrize(("mean_ns", "stands"), [(1e8, True), (0.9e8, False)])
+def test_waiting_for_locks_that_nobody_feels_is_normal(mean_ns: float, stands: bool) -> None:
+    assert (
+        bool(seen(locks=[{"lock": "a", "n": 1, "mean_ns": mean_ns}, {"lock": "b", "n": 0, "mean_ns": 1.0}])) is stands
+    )
+
+
+def test_holding_a_lock_is_not_waiting_for_it() -> None:
+    assert seen(locks=[{"lock": "a", "n": 9, "mean_ns": 1e9, "event": "hold"}, {"lock": "b", "n": 1}]) == []
+
+
+def test_wait_events_without_the_idle_ones() -> None:
+    made = seen(db_waits=[
+        {"event": "db file sequential read", "total_s": 750.0, "n": 1000, "avg_ms": 750.0},
+        {"event": "log file sync", "total_s": 250.0},
+        {"event": "SQL*Net message from client", "total_s": 9000.0},
+        {"event": "something", "wait_class": "Idle", "total_s": 1.0},
+    ])  # fmt: skip
+    assert [(s.subject, s.share) for s in made if not s.idle] == [
+        ("db file sequential read", 0.75), ("log file sync", 0.25),
+    ]  # fmt: skip
+    assert made[0].headline == (
+        "db file sequential read has 75 % of the waiting listed, idle events left out, 12 min 30 s in 1,000 waits of 0.750 s"
+    )
+    assert [s.subject for s in made if s.idle] == ["SQL*Net message from client"]
+
+
+@pytest.mark.parametrize(("pct", "stands"), [(10.0, True), (9.9, False)])
+def test_an_event_owns_database_time_from_a_tenth(pct: float, stands: bool) -> None:
+    assert bool(seen(db_waits=[{"event": "latch free", "pct": pct}])) is stands
+
+
+def test_nothing_gives_nothing() -> None:
+    assert seen() == []
+    assert seen(db_waits=[{"event": None, "pct": 50.0}], locks=[{"n": 3}], profile_stacks=[{"weight": None}]) == []
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"),
+    [
+        ("libc.so.1`poll+0x15", "poll"),
+        ("[<0>] jbd2_log_wait_commit+0xa5/0x110 [jbd2]", "jbd2_log_wait_commit"),
+        ("std::vector<int>::push_back", "std::vector<int>::push_back"),
+        ("operator<<(std::ostream&)", "operator<<(std::ostream&)"),
+    ],
+)
+def test_a_function_is_named_without_its_decoration(frame: str, name: str) -> None:
+    assert bare(frame) == name
+
+
+def test_frames_without_a_name() -> None:
+    assert not any(map(named, ("[unknown]", "[unknown] (/bin/x)", "0x7f0012345678", "??", None)))
+    assert idle_reason(({"stack": "jbd2_log_wait_commit"},)) is None

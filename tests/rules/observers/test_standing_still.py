@@ -1,0 +1,193 @@
+"""Who stands still stands out with the place; idle places are told once, and a moment's sleep is normal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers import standing_still
+from rules.observers.observer import Sighting
+from rules.observers.standing_still import observe
+from rules.signatures.signatures import Seen
+
+
+def seen(**tables: list[dict[str, Any]]) -> list[Sighting]:
+    rows = {name: [{"line_no": n, **row} for n, row in enumerate(held, 1)] for name, held in tables.items()}
+    return list(observe(Case.of_tables(rows)))
+
+
+def process(pid: int, state: str, sample: int = 1, comm: str = "cp") -> dict[str, Any]:
+    return {"pid": pid, "state": state, "sample": sample, "comm": comm}
+
+
+def thread(lwp: int, *frames: str, **more: Any) -> dict[str, Any]:
+    """Make a thread of a dump, leaf first."""
+    return {"pid": 7, "lwp": lwp, "weight": 1.0, "unit": "samples", "frames": list(frames), "leaf": frames[0], **more}
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Know two idle places, so that the lists of signatures do not matter."""
+
+    def reason(names: tuple[Seen, ...]) -> str | None:
+        places = ({"symbol": "accept"}, {"call": "accept"})
+        return "waits for connections" if any(n in places for n in names) else None
+
+    monkeypatch.setattr(standing_still, "idle_reason", reason)
+
+
+# --- ps ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "stands"), [(1, False), (2, True)])
+def test_two_sleepers_of_one_sample_stand_out_and_one_does_not(n: int, stands: bool) -> None:
+    made = seen(ps=[*(process(i, "D+") for i in range(n)), process(90, "R"), process(91, "Ss")])
+    assert [s.headline for s in made] == ["2 processes of cp stood in uninterruptible sleep"] * stands
+
+
+def test_one_sleeper_of_two_samples_stands_out() -> None:
+    made = seen(ps=[process(4, "D", 1), process(4, "Ds", 2), process(5, "S", 3)])
+    assert [(s.subject, s.value, s.n) for s in made] == [("cp (4)", 1.0, 2)]
+    assert made[0].headline == "1 process of cp stood in uninterruptible sleep, in 2 of 3 samples"
+    assert made[0].share == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("state", ["S", "R", "Z", "O", "T", None])
+def test_other_states_are_normal(state: str | None) -> None:
+    assert seen(ps=[{**process(i, "S"), "state": state} for i in range(9)]) == []
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("idle")
+def test_threads_stand_by_place_and_idle_ones_are_one() -> None:
+    made = seen(profile_stacks=[
+        *(thread(n, "accept", "main") for n in range(14)), thread(20, "lock", "log"), thread(21, "lock", "log"),
+    ])  # fmt: skip
+    assert [s.headline for s in made] == [
+        "2 of 2 threads that are not idle stand in lock, called by log", "14 of 16 threads are idle",
+    ]  # fmt: skip
+    assert made[0].share == 1.0
+    assert made[0].seen == ({"stack": "lock"}, {"symbol": "lock"}, {"stack": "log"}, {"symbol": "log"})
+    assert [made[0].idle, made[1].idle] == [None, "waits for connections"]
+    assert [c.line_from for c in made[1].lines] == [1, 2, 3]
+
+
+def test_the_switch_to_another_thread_is_no_place() -> None:
+    made = seen(profile_stacks=[thread(5, "__schedule", "schedule", "ext4_sync+0x3/0x9 [ext4]", kernel=True)])
+    assert [(s.subject, s.headline) for s in made] == [("ext4_sync", "Thread 5 stands in ext4_sync")]
+
+
+def test_a_long_stack_is_cited_by_its_first_lines() -> None:
+    made = seen(profile_stacks=[thread(n, "a", "b", line_no=100 * n, line_end=100 * n + 60) for n in (1, 2, 3, 4)])
+    assert [(c.line_from, c.line_to) for c in made[0].lines] == [(100, 105), (200, 205), (300, 305)]
+
+
+def test_samples_of_a_profile_are_no_threads() -> None:
+    assert seen(profile_stacks=[thread(n, "a", event="cycles") for n in range(9)]) == []
+    assert seen(profile_stacks=[thread(n, "a", weight=7.0) for n in range(9)]) == []
+
+
+# --- logs -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_hung_task_with_the_place_from_its_call_trace() -> None:
+    made = seen(logs=[
+        {"text": "INFO: task jbd2/sda2-8:349 blocked for more than 120 seconds.", "t_local": 9.0},
+        {"text": "Call Trace:"},
+        {"text": " [<ffffffff81>] schedule+0x29/0x70"},
+        {"text": " ? dead_end+0x1/0x2"},
+        {"text": " [<ffffffff82>] wait_on_buffer+0x29/0x70"},
+    ])  # fmt: skip
+    assert [(s.kind, s.subject, s.seconds, s.seen[0]) for s in made] == [
+        ("hung", "jbd2/sda2-8", 120.0, {"stack": "wait_on_buffer"})
+    ]
+    assert made[0].headline == (
+        "jbd2/sda2-8 was blocked in wait_on_buffer for more than 2 min 0 s, as the kernel reports"
+    )
+    assert made[0].t_from == 9.0
+
+
+def test_reports_of_the_same_place_are_one() -> None:
+    text = "INFO: task cp:{} blocked for more than {} seconds."
+    made = seen(logs=[{"text": text.format(n, 120 * n)} for n in (1, 2, 3)])
+    assert [(s.n, s.value) for s in made] == [(3, 360.0)]
+    assert "reported 3 times" in made[0].headline
+
+
+def test_a_stuck_processor_and_a_stall_without_a_duration() -> None:
+    made = seen(logs=[
+        {"text": "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [java:4711]"},
+        {"text": "rcu: INFO: rcu_sched self-detected stall on CPU"},
+        {"text": "all is well"},
+    ])  # fmt: skip
+    assert [(s.kind, s.subject, s.seconds, s.share) for s in made] == [
+        ("lockup", "java", 22.0, None),
+        ("lockup", "rcu: INFO: rcu_sched self-detected stall", None, 0.5),
+    ]
+
+
+# --- open calls -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ends", "stands"), [(0.1, True), (0.099, False)])
+def test_a_call_that_never_ends_stands_from_a_tenth_of_a_second(ends: float, stands: bool) -> None:
+    made = seen(
+        open_calls=[{"name": "flock", "args": '"/var/lock/a"', "pid": 1, "t_local": 0.0}],
+        syscalls=[{"name": "read", "pid": 1, "t_local": t} for t in (-9.9, ends)],
+    )
+    assert [s.subject for s in made] == ['flock("/var/lock/a")'] * stands
+    if made:
+        assert (made[0].seconds, made[0].of_s) == (0.1, 10.0)
+        assert made[0].seen[1:] == ({"call": "flock", "path": "/var/lock/a"}, {"call": "flock"})
+
+
+def test_a_call_that_was_open_before_has_a_part_of_the_threads_and_no_seconds() -> None:
+    made = seen(open_calls=[
+        {"name": "futex", "args": "0x1", "pid": 1, "lwp": 1}, {"name": "futex", "args": "0x1", "pid": 1, "lwp": 2},
+        {"name": "read", "args": "3", "pid": 1, "lwp": 3}, {"name": "read", "args": "3", "pid": 1, "lwp": 4, "done_line": 9},
+    ])  # fmt: skip
+    assert [(s.subject, s.seconds, s.share) for s in made] == [
+        ("futex(0x1)", None, pytest.approx(2 / 3)), ("read(3)", None, pytest.approx(1 / 3)),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("idle")
+def test_idle_calls_are_one() -> None:
+    made = seen(open_calls=[{"name": "accept", "args": str(n), "lwp": n} for n in range(3)])
+    assert [(s.n, s.idle) for s in made] == [(3, "waits for connections")]
+
+
+@pytest.mark.parametrize(("same", "idle"), [(1, True), (2, False)])
+def test_a_thread_alone_at_rest_since_before_is_idle_while_others_work(same: int, idle: bool) -> None:
+    made = seen(
+        open_calls=[{"name": "futex", "args": "0x1", "pid": 1, "lwp": n} for n in range(same)],
+        syscalls=[{"name": "read", "pid": 1, "lwp": 9, "t_local": 1.0}],
+    )
+    assert [bool(s.idle) for s in made] == [idle]
+
+
+@pytest.mark.parametrize(("call", "idle"), [("futex", True), ("flock", False)])
+def test_a_thread_that_worked_is_idle_only_where_threads_are_parked(call: str, idle: bool) -> None:
+    made = seen(
+        open_calls=[{"name": call, "args": "0x1", "pid": 1, "lwp": 1, "t_local": 1.0}],
+        syscalls=[{"name": "read", "pid": 1, "lwp": n, "t_local": 4.0 * n - 4.0} for n in (1, 2)],
+    )
+    assert [bool(s.idle) for s in made] == [idle]
+
+
+def test_the_only_thread_of_a_trace_is_never_parked() -> None:
+    made = seen(
+        open_calls=[{"name": "futex", "args": "0x1", "pid": 1, "lwp": 1, "t_local": 1.0}],
+        syscalls=[{"name": "read", "pid": 1, "lwp": 1, "t_local": t} for t in (0.0, 4.0)],
+    )
+    assert [(s.idle, s.seconds) for s in made] == [(None, 3.0)]
+
+
+def test_nothing_gives_nothing() -> None:
+    assert seen() == []
+    odd = {"name": None, "state": None, "t_local": None}
+    assert seen(open_calls=[odd], logs=[{"text": None}], ps=[{"pid": None, "state": "D"}], profile_stacks=[{}]) == []
