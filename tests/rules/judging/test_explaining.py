@@ -33,7 +33,7 @@ def _mechanisms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explaining, "mechanisms", lambda: {m.mechanism: m for m in (JOURNAL, FLUSH, NAMES, CHILD)})
 
 
-def seen(line: int, mechanism: str = "journal-wait", **more: Any) -> dict[str, Any]:
+def seen(line: int, mechanism: str | None = "journal-wait", **more: Any) -> dict[str, Any]:
     named = {"mechanism": mechanism, "strength": "mechanism", "layer": None, "seconds": 6.0, "of_s": 10.0}
     return row(line, **{**named, **more})
 
@@ -63,7 +63,7 @@ def test_what_is_less_is_no_lead(rows: list[dict[str, Any]]) -> None:
 
 
 def test_many_small_waits_are_felt_from_a_second_together() -> None:
-    small = {"value": 0.006, "kind": "repetition"}
+    small: dict[str, Any] = {"value": 0.006, "kind": "repetition"}
     assert led(seen(1, seconds=0.99, of_s=1.0, **small)) is None
     assert led(seen(1, seconds=1.0, of_s=1.2, **small)) == "journal-wait"
     assert led(seen(1, seconds=0.2, of_s=0.3, value=0.1)) == "journal-wait"
