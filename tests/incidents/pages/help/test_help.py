@@ -143,8 +143,8 @@ def test_words_on_lines_are_explained(read: Judged):
 
 def test_signatures_are_listed_searched_and_kept_to_one_kind(reader):
     assert "Functions and wait channels of kernels" in text_of(reader, reverse("signatures"))
-    found = reader.get(reverse("signatures"), {"q": "jbd2_log ext4", "of": "stack"}).content.decode()
-    assert "Waits until the ext4 journal has written its transaction." in found
+    found = reader.get(reverse("signatures"), {"q": "jbd2_log_wait_commit", "of": "stack"}).content.decode()
     assert "journal-wait: " in found
+    assert "Source: " in found
     nothing = reader.get(reverse("signatures"), {"q": "no such thing at all"}).content.decode()
     assert "No signature matches" in nothing
