@@ -18,6 +18,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, lines_of, place
 from rules.observers.traced import calls, on, seen, union
+from rules.walking.targets import NAME_SERVICE_PATH
 from rules.walking.threads import EXIT_NAMES
 
 OBSERVER = Observer(
@@ -61,7 +62,8 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     # A time-out is how polls and locks end when nothing comes: no failure of theirs.
     failed &= ~((pl.col("err") == "ETIMEDOUT") & pl.col("name").str.contains("futex|lwp_|cond|sem|umtx"))
     # Without a local daemon for names, every look-up asks for its socket first and goes on.
-    failed &= ~((pl.col("err") == "ENOENT") & (pl.col("name") == "connect"))
+    about_names = pl.coalesce("path", "args").fill_null("").str.contains(NAME_SERVICE_PATH)
+    failed &= ~((pl.col("err") == "ENOENT") & (pl.col("name") == "connect") & about_names)
     parts = list(calls(case, failed))
     if not parts:
         return
