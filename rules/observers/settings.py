@@ -74,6 +74,8 @@ def _risk(row: Mapping[str, Any], whose: str) -> Iterator[tuple[Signature, Sight
     number = None if row["num"] is None else f"{row['num']:.15g}"
     for form in dict.fromkeys((value, number)):
         seen: Seen = {"parameter": row["name"]}
+        if row.get("scope"):
+            seen["group"] = row["scope"]
         if form is not None:
             seen["value"] = form
         found = next((s for s in recognise(**seen) if "parameter" in s.match), None)

@@ -178,7 +178,16 @@ def recognise(**seen: Unpack[Seen]) -> tuple[Signature, ...]:
 
     Returns an empty tuple if nothing fits. Any subset of keys may be given.
     """
-    return _recognise(tuple(sorted((k, v) for k, v in seen.items() if v is not None)))
+    return _recognise(tuple(sorted((k, _bare(k, v)) for k, v in seen.items() if v is not None)))
+
+
+SUFFIX = re.compile(r"(?:\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*)+$|@@?[\w.]+$|::h[0-9a-f]{16}$")
+"""What compilers and linkers append to the name of a function."""
+
+
+def _bare(key: str, value: Any) -> Any:
+    """Return the name of a function without what compilers and linkers append; any other value as it is."""
+    return SUFFIX.sub("", value) if key in ("stack", "symbol") and isinstance(value, str) else value
 
 
 @functools.lru_cache(maxsize=50_000)

@@ -71,6 +71,11 @@ def test_an_entry_with_several_keys_wins_over_one_with_fewer() -> None:
     assert recognise(stack="no_such_function_at_all") == ()
 
 
+@pytest.mark.parametrize("suffix", ["", ".isra.0", ".constprop.0", ".part.0.isra.3", ".cold"])
+def test_what_a_compiler_appends_is_no_part_of_the_name(suffix: str) -> None:
+    assert recognise(stack=f"jbd2_log_wait_commit{suffix}")[0].mechanism == "journal-wait"
+
+
 def test_a_wrong_entry_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     (tmp_path / "stack").mkdir()
     (tmp_path / "stack" / "wrong.yaml").write_text(
