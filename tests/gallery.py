@@ -79,6 +79,8 @@ SHOTS: list[Shot] = [
     Shot("help", "page"),
     Shot("help", "nothing-found", "?q=nosuchword"),
     Shot("help-term", "page", args=("call.shmat",)),
+    Shot("signatures", "page"),
+    Shot("signatures", "nothing-found", "?q=nosuchword"),
     Shot("rules", "page"),
     Shot("rule", "page", args=("SHM-001",)),
     Shot("notifications", "full"),

@@ -221,8 +221,8 @@ def test_a_changed_threshold_stands_in_the_text() -> None:
 
 
 def test_nothing_wrong_needs_nothing_above_info() -> None:
-    slow = CaseSpec(symptom=Symptom("login", "s", 1.0, 0.1))
-    times = [{"artifact_id": 3, "host": "db", "line_no": 1, "elapsed_s": 1.5}]
+    slow = CaseSpec(symptom=Symptom("login", "s", 0.08, 0.01))
+    times = [{"artifact_id": 3, "host": "db", "line_no": 1, "elapsed_s": 0.09}]  # nobody feels it
     silent = rule(901, LOCK, query="select 's' as subject, 1.0 as magnitude, host, [ev(1, 1, 1, 'x')] as evidence from ps where pid = 77")  # fmt: skip
     assert judged([silent], slow, conn_times=times).verdict.state == "nothing wrong seen"
     weak = rule(902, LOCK, confidence="counter")
@@ -231,6 +231,15 @@ def test_nothing_wrong_needs_nothing_above_info() -> None:
     assert judged([silent, info], slow, conn_times=times).verdict.state == "nothing wrong seen"
     quality = replace(weak, file=replace(weak.file, layer="measurement"))
     assert judged([silent, quality], slow, conn_times=times).verdict.state == "nothing wrong seen"
+
+
+def test_nothing_wrong_is_not_said_beside_a_wait_that_people_feel() -> None:
+    slow = CaseSpec(symptom=Symptom("login", "s", 1.0, 0.1))
+    times = [{"artifact_id": 3, "host": "db", "line_no": 1, "elapsed_s": 1.5}]
+    silent = rule(901, LOCK, query="select 's' as subject, 1.0 as magnitude, host, [ev(1, 1, 1, 'x')] as evidence from ps where pid = 77")  # fmt: skip
+    verdict = judged([silent], slow, conn_times=times).verdict
+    assert verdict.state == "cannot tell"
+    assert "What stands out most: " in verdict.sentence
 
 
 def test_the_rules_of_this_file_are_rules() -> None:
