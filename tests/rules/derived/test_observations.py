@@ -11,6 +11,7 @@ import pytest
 from rules.case.case import Case
 from rules.derived import observations
 from rules.observers.observer import MOST, Lines, Observer, Sighting
+from rules.signatures.signatures import recognise
 
 OBSERVER = Observer("toy", "What is there?", ("logs",))
 
@@ -38,7 +39,7 @@ def test_a_sighting_is_recognised_by_its_strongest_name(monkeypatch: pytest.Monk
     (row,) = build(monkeypatch, sighting(seen=({"stack": "nothing_known"}, {"stack": "jbd2_log_wait_commit"})))
     assert (row["mechanism"], row["layer"], row["strength"]) == ("journal-wait", "storage", "mechanism")
     assert row["signatures"] == ["journal-wait"]
-    assert row["means"] == "waits until the ext4 journal has written its transaction"
+    assert row["means"] == recognise(stack="jbd2_log_wait_commit")[0].is_
     assert row["evidence"] == [{"artifact_id": 1, "line_from": 1, "line_to": 1, "role": "wait"}]
 
 
