@@ -116,6 +116,8 @@ def test_a_room_judged_again_has_the_same_verdict_and_the_same_findings(rooms):
     assert again
     for room in again:
         then, now = room["stored"], room["again"]
-        assert {**now["verdict"], "sentence": ""} == {**then["verdict"], "sentence": ""}
+        # The words, and what is asked for, may become better; what is said of the incident stays.
+        said = ("state", "rules", "layer", "hypothesis", "support", "margin", "share")
+        assert {key: now["verdict"][key] for key in said} == {key: then["verdict"][key] for key in said}
         assert [one["key"] for one in now["findings"]] == [one["key"] for one in then["findings"]]
         assert now["failed"] == []

@@ -257,14 +257,16 @@ def test_nothing_wrong_seen_needs_a_measured_layer_and_the_symptom_in_reach() ->
 
     assert state(CaseSpec()) == "cannot tell", "nobody said what is slow"
     assert state(CaseSpec(symptom=Symptom(text="login"))) == "cannot tell", "no artifact covers any time"
-    assert state(CaseSpec(symptom=Symptom(text="login")), conn_times=[{"line_no": 1, "elapsed_s": 0.1}]) == (
+    assert state(CaseSpec(symptom=Symptom(text="login")), conn_times=[{"line_no": 1, "elapsed_s": 0.09}]) == (
         "nothing wrong seen"
     )
     slow = CaseSpec(symptom=Symptom(text="login", unit="s", bad=3.0, normal=0.3))
     assert state(slow) == "cannot tell"
-    assert state(slow, conn_times=[{"line_no": 1, "elapsed_s": 3.5}]) == "nothing wrong seen"
+    assert state(slow, conn_times=[{"line_no": 1, "elapsed_s": 3.5}]) == "cannot tell", "the slow login itself is seen"
+    slow = CaseSpec(symptom=Symptom(text="login", unit="s", bad=0.08, normal=0.01))
+    assert state(slow, conn_times=[{"line_no": 1, "elapsed_s": 0.09}]) == "nothing wrong seen", "nobody feels it"
     assert state(CaseSpec(symptom=Symptom(text="rate", unit="1/s", bad=3.0))) == "cannot tell"
-    timed: dict[str, Any] = {"ps": ROWS, "conn_times": [{"line_no": 1, "elapsed_s": 3.5}]}
+    timed: dict[str, Any] = {"ps": ROWS, "conn_times": [{"line_no": 1, "elapsed_s": 0.09}]}
     made = judge(Case.of_tables(timed, slow), [silent])
     assert made.verdict.sentence == "Nothing wrong seen in what was measured: os kernel."
     assert judge(Case.of_tables(timed, slow), [rule()]).verdict.state == "cannot tell"
