@@ -576,11 +576,12 @@ class Outlook:
     def best_asks(self) -> list[Ask]:
         """List the few asks that would settle most, as the report chose them.
 
-        One that a rule or finding wishes too keeps the id and the tables of that wish.
+        One that a rule or finding wishes too keeps the id and the tables of that wish. It names a rule only if the rule
+        is what it decides first.
         """
         wished = {(ask.command, ask.host): ask for ask in reversed(self._asks)}
         chosen = [_best_ask(entry) for entry in self.report.get("asks") or []]
-        return [replace(wished.get((ask.command, ask.host), ask), why=ask.why) for ask in chosen]
+        return [replace(wished.get((ask.command, ask.host), ask), why=ask.why, rule=ask.rule) for ask in chosen]
 
     def ask(self, id: str) -> Ask | None:
         """Return the missing evidence with this id, even if the list names its command for another rule."""
@@ -808,7 +809,7 @@ def _best_ask(entry: Json) -> Ask:
         os=str(entry.get("os") or ""),
         who=str(entry.get("who") or ""),
         worth=0.0,
-        rule=next((name for name in decides if re.fullmatch(r"[A-Z]+-\d+", name)), ""),
+        rule=next((name for name in decides[:1] if re.fullmatch(r"[A-Z]+-\d+", name)), ""),
         id=hashlib.sha256("\0".join(("ask", host, command)).encode()).hexdigest()[:16],
         host=host,
     )
