@@ -32,7 +32,7 @@ SCALE: Mapping[str, float] = {
 }  # fmt: skip
 """Factor from a unit to the base unit of its dimension: seconds, kB, share."""
 
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:\s?(ns|us|µs|ms|s|min|h|kB|MB|GB|KiB|MiB|GiB|%)(?!\w))?")
+NUMBER = re.compile(r"(?<![\w.])([-+]?\d[\d,]*(?:\.\d+)?)(?:\s?(ns|us|µs|ms|s|min|h|kB|MB|GB|KiB|MiB|GiB|%)(?!\w))?")
 
 
 def told(fact: Fact, report: Report) -> bool:
@@ -81,8 +81,8 @@ def _figures(said: Observation | Finding) -> Iterator[float]:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             yield from (float(value), _base(float(value), unit))
     for found in NUMBER.finditer(said.headline):
-        number = float(re.sub(r"[^\d.\-]", "", re.match(r"[-+]?[\d,]*(?:\.\d+)?", found[0])[0]) or 0)  # type: ignore[index]
-        yield from (number, _base(number, found[1]))
+        number = float(found[1].replace(",", ""))
+        yield from (number, _base(number, found[2]))
 
 
 def _near(wanted: float, value: float) -> bool:

@@ -18,7 +18,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, lines_of, place
-from rules.observers.traced import calls, on, seen, union
+from rules.observers.traced import calls, middle, on, seen, union
 from rules.walking.targets import ACCEPTS, POLLS
 from rules.walking.threads import OWN_S, READ_NAMES
 
@@ -82,7 +82,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         worst = rows.sort("own_s", descending=True)
         first = worst.row(0, named=True)
         same = rest.filter(*(pl.col(c).eq_missing(pl.lit(first[c], rest.schema[c])) for c in GROUP))
-        usual = None if same.is_empty() else float(same["own_s"].median() or 0.0)  # type: ignore[arg-type]
+        usual = None if same.is_empty() else middle(same["own_s"])
         n_same = int(same["n"].sum())
         headline = f"{on(first)} waited {figure(first['own_s'], 's')}"
         if rows.height > 1:

@@ -15,7 +15,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
-from rules.observers.traced import calls, on, seen, union
+from rules.observers.traced import calls, middle, on, seen, union
 from rules.signatures.signatures import recognise
 from rules.walking.threads import OWN_S
 
@@ -46,14 +46,12 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     rows = rows.with_columns(apart.cum_sum().over(key).alias("crowd"))
     found = []
     for _, crowd in rows.group_by(*key, "crowd", maintain_order=True):
-        first, middle = crowd.row(0, named=True), float(crowd["own_s"].median() or 0.0)  # type: ignore[arg-type]
-        wide = float(crowd["own_s"].max()) - first["own_s"] > 2 * NEAR * middle  # type: ignore[arg-type]
-        if wide or (crowd.height < CROWD and not recognise(seconds=round(middle, 6))):
+        first, usual = crowd.row(0, named=True), middle(crowd["own_s"])
+        wide = crowd.row(-1, named=True)["own_s"] - first["own_s"] > 2 * NEAR * usual  # sorted by their length
+        if wide or (crowd.height < CROWD and not recognise(seconds=round(usual, 6))):
             continue
         lines = tuple(Lines(first["artifact_id"], n, n, "same duration") for n in crowd["line_no"].sort().head(4))
-        what = (
-            f"{crowd.height:,} times {figure(middle, 's')} long" if crowd.height > 1 else f"{figure(middle, 's')} long"
-        )
+        what = f"{crowd.height:,} times {figure(usual, 's')} long" if crowd.height > 1 else f"{figure(usual, 's')} long"
         text = (
             f"{on(first)} was {what}, within {100 * NEAR:.1f} % of each other"
             if crowd.height > 1
@@ -61,7 +59,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         )
         polls = "timer of a periodic sleep" if first["kind"] == "sleep" and crowd.height == rows.height else None
         found.append(Sighting(
-            "timer", on(first), text, "duration_s", middle, "s", lines, **place(first), seconds=union(crowd), n=crowd.height,
-            seen=({"seconds": round(middle, 6)}, *seen(first)), idle=polls,
+            "timer", on(first), text, "duration_s", usual, "s", lines, **place(first), seconds=union(crowd), n=crowd.height,
+            seen=({"seconds": round(usual, 6)}, *seen(first)), idle=polls,
         ))  # fmt: skip
     yield from sorted(found, key=lambda s: -(s.seconds or 0.0))

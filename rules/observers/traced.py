@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -57,23 +57,24 @@ def on(row: Mapping[str, Any]) -> str:
     return f"{row['name']} on {target}" if target else str(row["name"])
 
 
-def seen(row: Mapping[str, Any], **more: Any) -> tuple[Seen, ...]:
+def seen(row: Mapping[str, Any], **more: Unpack[Seen]) -> tuple[Seen, ...]:
     """Return the names of a call for signatures, those that belong together first."""
     target, call = row.get("target"), row["name"]
     port = str(target).rpartition(":")[2] if target else ""
-    of: dict[str, Any] = {}
+    whole: Seen = {"call": call}
     if port.isdigit() and not str(target).startswith("/"):
-        of = {"port": int(port)}
+        whole["port"] = int(port)
     elif target and str(target).startswith("/"):
-        of = {"path": str(target)}
-    forms: list[dict[str, Any]] = [
-        {"call": call, **of, **more},
-        {"call": call, **of},
-        {"call": call, **more},
-        {"call": call},
-    ]
-    unlike = [form for n, form in enumerate(forms) if form not in forms[:n]]
-    return tuple(unlike)  # type: ignore[arg-type]
+        whole["path"] = str(target)
+    plain: Seen = {"call": call}
+    forms: list[Seen] = [{**whole, **more}, whole, {**plain, **more}, plain]
+    return tuple(form for n, form in enumerate(forms) if form not in forms[:n])
+
+
+def middle(values: pl.Series) -> float:
+    """Return the median of a column of numbers, 0 if it has none."""
+    found = values.median()
+    return float(found) if isinstance(found, (int, float)) else 0.0
 
 
 def union(rows: pl.DataFrame) -> float:

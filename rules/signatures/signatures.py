@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 import yaml
 
@@ -93,7 +93,8 @@ class Signature:
 
     def matches(self, seen: Seen) -> bool:
         """Return whether everything that the entry asks for was seen and fits."""
-        return all(k in seen and seen[k] is not None and fits(seen[k]) for k, fits in self._tests.items())  # type: ignore[literal-required]
+        named: Mapping[str, object] = seen
+        return all(named.get(k) is not None and fits(named[k]) for k, fits in self._tests.items())
 
     @property
     def blamed_layer(self) -> str | None:
@@ -192,8 +193,8 @@ def _bare(key: str, value: Any) -> Any:
 
 @functools.lru_cache(maxsize=50_000)
 def _recognise(items: tuple[tuple[str, Any], ...]) -> tuple[Signature, ...]:
-    seen: Seen = dict(items)  # type: ignore[assignment]
-    found = [one for key in KEYS if key in seen for one in _candidates(key, seen[key]) if one.matches(seen)]  # type: ignore[literal-required]
+    seen = cast(Seen, dict(items))
+    found = [one for key, value in items for one in _candidates(key, value) if one.matches(seen)]
     return tuple(sorted(found, key=lambda s: (-len(s.match), ORDER.index(s.strength))))
 
 

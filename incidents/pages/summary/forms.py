@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from collections.abc import Sequence
 
 from django import forms
@@ -36,8 +38,8 @@ class LinkForm(UnknownIsNone):
         min_value=1, max_value=MOST_DAYS, initial=DAYS, label=f"Ends after days (at most {MOST_DAYS})"
     )
 
-    def __init__(self, *args: object, versions: Sequence[int] = (), **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # passed on unchanged
+    def __init__(self, *args: Any, versions: Sequence[int] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         field = self.fields["version"]
         assert isinstance(field, forms.TypedChoiceField)
         field.choices = [(number, f"Version {number}") for number in versions]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,11 +18,11 @@ OBSERVER = Observer("toy", "What is there?", ("logs",))
 
 
 def sighting(n: int = 1, **more: object) -> Sighting:
-    plain = {
+    plain: dict[str, Any] = {
         "kind": "wait", "subject": f"thing {n}", "headline": f"Thing {n} takes 5.000 s", "name": "duration_s", "value": 5.0,
         "unit": "s", "lines": (Lines(1, n, n, "wait"),),
     }  # fmt: skip
-    return Sighting(**{**plain, **more})  # type: ignore[arg-type]
+    return Sighting(**{**plain, **more})
 
 
 def build(monkeypatch: pytest.MonkeyPatch, *found: Sighting, fails: bool = False) -> list[dict[str, object]]:
