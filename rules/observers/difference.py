@@ -31,22 +31,75 @@ TIMES = 1.5
 LEAST = 3
 """Minimum number of values on each side: of fewer there is no middle half."""
 
-FLOOR: Mapping[str, float] = {"%": 5.0, "s": 0.01, "ms": 1.0, "threads": 1.0, "requests": 1.0, "per s": 1.0, "kB/s": 100.0, "kB": 10_240.0}  # fmt: skip
+FLOOR: Mapping[str, float] = {
+    "%": 5.0,
+    "s": 0.01,
+    "ms": 1.0,
+    "threads": 1.0,
+    "requests": 1.0,
+    "per s": 1.0,
+    "kB/s": 100.0,
+    "kB": 10_240.0,
+}
 """Minimum distance of two medians by unit: what is smaller changes nothing for anybody."""
 
 NEW_SHARE = 0.5
 """Share of what was zero on one side: as much as the largest ratio weighs."""
 
 MEASURES: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
-    "vmstat": ((), {"r": "threads", "b": "threads", "usr": "%", "sys": "%", "idle": "%", "wa": "%", "st": "%",
-                    "cs": "per s", "scall": "per s", "intr": "per s", "sr": "per s", "mf": "per s", "si_kbps": "kB/s",
-                    "so_kbps": "kB/s", "bi_kbps": "kB/s", "bo_kbps": "kB/s", "free_kb": "kB"}),
-    "mpstat": (("cpu",), {"usr": "%", "sys": "%", "idle": "%", "soft": "%", "st": "%", "smtx": "per s", "xcal": "per s",
-                          "icsw": "per s", "migr": "per s"}),
-    "iostat": (("device",), {"busy_pct": "%", "resp_ms": "ms", "r_resp_ms": "ms", "w_resp_ms": "ms", "asvc_ms": "ms",
-                             "queue": "requests", "r_ps": "per s", "w_ps": "per s", "r_kbps": "kB/s", "w_kbps": "kB/s"}),
+    "vmstat": (
+        (),
+        {
+            "r": "threads",
+            "b": "threads",
+            "usr": "%",
+            "sys": "%",
+            "idle": "%",
+            "wa": "%",
+            "st": "%",
+            "cs": "per s",
+            "scall": "per s",
+            "intr": "per s",
+            "sr": "per s",
+            "mf": "per s",
+            "si_kbps": "kB/s",
+            "so_kbps": "kB/s",
+            "bi_kbps": "kB/s",
+            "bo_kbps": "kB/s",
+            "free_kb": "kB",
+        },
+    ),
+    "mpstat": (
+        ("cpu",),
+        {
+            "usr": "%",
+            "sys": "%",
+            "idle": "%",
+            "soft": "%",
+            "st": "%",
+            "smtx": "per s",
+            "xcal": "per s",
+            "icsw": "per s",
+            "migr": "per s",
+        },
+    ),
+    "iostat": (
+        ("device",),
+        {
+            "busy_pct": "%",
+            "resp_ms": "ms",
+            "r_resp_ms": "ms",
+            "w_resp_ms": "ms",
+            "asvc_ms": "ms",
+            "queue": "requests",
+            "r_ps": "per s",
+            "w_ps": "per s",
+            "r_kbps": "kB/s",
+            "w_kbps": "kB/s",
+        },
+    ),
     "conn_times": (("series",), {"elapsed_s": "s"}),
-}  # fmt: skip
+}
 """Measures by table: the columns that tell whose they are, and columns with their unit."""
 
 

@@ -36,8 +36,28 @@ NEXT = 12
 MANY = 0.05
 """Minimum part of failed calls of one name in a table of totals."""
 
-HARMLESS = ("EAGAIN", "EWOULDBLOCK", "EINPROGRESS", "EINTR", "ERESTARTSYS", "ERESTARTNOINTR", "ERESTARTNOHAND", "ERESTART_RESTARTBLOCK",
-            "ERESTART", "ECHILD", "ENOTTY", "EEXIST", "EISCONN", "EALREADY", "ENODATA", "ENOATTR", "ERANGE", "ESRCH", "ESPIPE", "ENOSYS")  # fmt: skip
+HARMLESS = (
+    "EAGAIN",
+    "EWOULDBLOCK",
+    "EINPROGRESS",
+    "EINTR",
+    "ERESTARTSYS",
+    "ERESTARTNOINTR",
+    "ERESTARTNOHAND",
+    "ERESTART_RESTARTBLOCK",
+    "ERESTART",
+    "ECHILD",
+    "ENOTTY",
+    "EEXIST",
+    "EISCONN",
+    "EALREADY",
+    "ENODATA",
+    "ENOATTR",
+    "ERANGE",
+    "ESRCH",
+    "ESPIPE",
+    "ENOSYS",
+)
 """Errors that a program expects: it asks again, polls, or learns that something is absent."""
 
 OPTIONAL = ("ENOENT", "EACCES", "ENOTDIR", "EINVAL", "EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOTSOCK", "ENOTCONN")
@@ -101,10 +121,21 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         seconds = union(timed) if timed.height else None
         took = f", {figure(seconds, 's')} together" if seconds and seconds >= 0.1 else ""
         yield Sighting(
-            "failure", on(first), f"{on(first)} failed {times}with {first['err']}{what}{took}", "errors_count", float(group["n"]), "count",
-            tuple(lines), **place(first), against="no error", against_value=0.0, seconds=seconds or None, n=group["n"],
-            seen=seen(first, errno=first["err"]), failure=bool(group["gave_up"] or again),
-        )  # fmt: skip
+            "failure",
+            on(first),
+            f"{on(first)} failed {times}with {first['err']}{what}{took}",
+            "errors_count",
+            float(group["n"]),
+            "count",
+            tuple(lines),
+            **place(first),
+            against="no error",
+            against_value=0.0,
+            seconds=seconds or None,
+            n=group["n"],
+            seen=seen(first, errno=first["err"]),
+            failure=bool(group["gave_up"] or again),
+        )
 
 
 def _line(artifact: int, line: int, role: str) -> tuple[Lines, ...]:
@@ -123,9 +154,11 @@ def _logs(case: CaseTables) -> Iterator[Sighting]:
     rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "code", "text"], bad.fill_null(value=False))
     rows = rows.with_columns(pl.when(pl.col("code").is_null()).then(shape).otherwise(pl.lit("")).alias("shape"))
     groups = rows.group_by(key).agg(
-        pl.len().alias("n"), pl.col("line_no").min().alias("line_no"), pl.col("line_no").max().alias("last"),
+        pl.len().alias("n"),
+        pl.col("line_no").min().alias("line_no"),
+        pl.col("line_no").max().alias("last"),
         pl.col("text").sort_by("line_no").first(),
-    )  # fmt: skip
+    )
     for row in (
         groups.top_k(20, by="n")
         .collect(engine="streaming")
@@ -138,10 +171,23 @@ def _logs(case: CaseTables) -> Iterator[Sighting]:
         if row["n"] > 1:
             lines += _line(row["artifact_id"], row["last"], "last")
         yield Sighting(
-            "failure", subject, f"{subject} was logged {row['n']:,} time{'s' if row['n'] > 1 else ''}" + (f": {text}" if row["code"] and text else ""),
-            "errors_count", float(row["n"]), "count", tuple(lines), **place(row), against="no error", against_value=0.0, n=row["n"],
-            seen=(*(({"code": row["code"]},) if row["code"] else ()), *(({"log": row["text"]},) if row["text"] else ())),
-        )  # fmt: skip
+            "failure",
+            subject,
+            f"{subject} was logged {row['n']:,} time{'s' if row['n'] > 1 else ''}"
+            + (f": {text}" if row["code"] and text else ""),
+            "errors_count",
+            float(row["n"]),
+            "count",
+            tuple(lines),
+            **place(row),
+            against="no error",
+            against_value=0.0,
+            n=row["n"],
+            seen=(
+                *(({"code": row["code"]},) if row["code"] else ()),
+                *(({"log": row["text"]},) if row["text"] else ()),
+            ),
+        )
 
 
 def _totals(case: CaseTables) -> Iterator[Sighting]:
@@ -150,26 +196,53 @@ def _totals(case: CaseTables) -> Iterator[Sighting]:
     often = (pl.col("errors") >= AGAIN) & (pl.col("n") > 0) & (pl.col("errors") >= MANY * pl.col("n"))
     for row in rows.filter(often).sort("errors", descending=True).head(5).iter_rows(named=True):
         yield Sighting(
-            "failure", row["name"], f"{row['name']} failed {row['errors']:,} times in {row['n']:,} calls", "errors_count", float(row["errors"]),
-            "count", lines_of(row, "total"), **place(row), against="no error", against_value=0.0, share=None, n=row["errors"],
+            "failure",
+            row["name"],
+            f"{row['name']} failed {row['errors']:,} times in {row['n']:,} calls",
+            "errors_count",
+            float(row["errors"]),
+            "count",
+            lines_of(row, "total"),
+            **place(row),
+            against="no error",
+            against_value=0.0,
+            share=None,
+            n=row["errors"],
             seen=({"call": row["name"]},),
-        )  # fmt: skip
+        )
 
 
 def _connects(case: CaseTables) -> Iterator[Sighting]:
     """Yield failed connects, pings or commands of a series."""
-    rows = case.scan("conn_times", [*PLACE_COLUMNS, "line_no", "series", "ok", "err"]).group_by(*PLACE_COLUMNS, "series").agg(
-        pl.len().alias("all"), (~pl.col("ok")).sum().alias("n"), pl.col("err").drop_nulls().first(),
-        pl.col("line_no").filter(~pl.col("ok")).head(3).alias("lines"),
-    )  # fmt: skip
+    rows = (
+        case.scan("conn_times", [*PLACE_COLUMNS, "line_no", "series", "ok", "err"])
+        .group_by(*PLACE_COLUMNS, "series")
+        .agg(
+            pl.len().alias("all"),
+            (~pl.col("ok")).sum().alias("n"),
+            pl.col("err").drop_nulls().first(),
+            pl.col("line_no").filter(~pl.col("ok")).head(3).alias("lines"),
+        )
+    )
     for row in rows.filter(pl.col("n") > 0).top_k(5, by="n").collect(engine="streaming").iter_rows(named=True):
         subject = row["series"] or "a command"
         error = f" with {row['err']}" if row["err"] else ""
         yield Sighting(
-            "failure", subject, f"{subject} failed {row['n']:,} times of {row['all']:,}{error}", "errors_count", float(row["n"]), "count",
-            tuple(c for n in row["lines"] for c in _line(row["artifact_id"], n, "failed")), **place(row), against="no error",
-            against_value=0.0, share=row["n"] / row["all"], n=row["n"], seen=({"code": row["err"]},) if row["err"] else (), failure=True,
-        )  # fmt: skip
+            "failure",
+            subject,
+            f"{subject} failed {row['n']:,} times of {row['all']:,}{error}",
+            "errors_count",
+            float(row["n"]),
+            "count",
+            tuple(c for n in row["lines"] for c in _line(row["artifact_id"], n, "failed")),
+            **place(row),
+            against="no error",
+            against_value=0.0,
+            share=row["n"] / row["all"],
+            n=row["n"],
+            seen=({"code": row["err"]},) if row["err"] else (),
+            failure=True,
+        )
 
 
 def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
@@ -183,6 +256,16 @@ def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
         text = f"{row['err']}{where}, {row['n']:,} time{'s' if row['n'] > 1 else ''}"
         lines = _line(row["artifact_id"], row["line_no"], "first")
         yield Sighting(
-            "failure", row["err"], text, "errors_count", float(row["n"]), "count", lines, **place(row),
-            against="no error", against_value=0.0, n=row["n"], seen=({"code": row["err"]},),
-        )  # fmt: skip
+            "failure",
+            row["err"],
+            text,
+            "errors_count",
+            float(row["n"]),
+            "count",
+            lines,
+            **place(row),
+            against="no error",
+            against_value=0.0,
+            n=row["n"],
+            seen=({"code": row["err"]},),
+        )

@@ -92,13 +92,27 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         whole = spans.get((first["artifact_id"], first["pid"]))
         seconds = union(rows)
         yield Sighting(
-            "wait", on(first), headline, "duration_s", first["own_s"], "s",
-            tuple(c for n, r in enumerate(worst.head(MOST_CITED).iter_rows(named=True)) for c in _row(r, "long wait" if n else "longest wait")),
-            **place(first), t_from=None if first["done_s"] is None else first["done_s"] - first["own_s"], t_to=first["done_s"],
-            against=None if usual is None else "the other calls of the same name and target", against_value=usual,
-            seconds=seconds, of_s=max(whole, seconds) if whole else None, n=rows.height,
+            "wait",
+            on(first),
+            headline,
+            "duration_s",
+            first["own_s"],
+            "s",
+            tuple(
+                c
+                for n, r in enumerate(worst.head(MOST_CITED).iter_rows(named=True))
+                for c in _row(r, "long wait" if n else "longest wait")
+            ),
+            **place(first),
+            t_from=None if first["done_s"] is None else first["done_s"] - first["own_s"],
+            t_to=first["done_s"],
+            against=None if usual is None else "the other calls of the same name and target",
+            against_value=usual,
+            seconds=seconds,
+            of_s=max(whole, seconds) if whole else None,
+            n=rows.height,
             seen=seen(first, seconds=round(first["own_s"], 6)),
-        )  # fmt: skip
+        )
 
 
 def _row(row: dict[str, Any], role: str) -> tuple[Lines, ...]:
@@ -114,9 +128,10 @@ def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:
     thread = ["artifact_id", "clock", "pid", "lwp"]
     times = (
         case.scan("syscalls", [*thread, "t_local"], pl.col("pid").is_in(waits["pid"].unique().implode()))
-        .group_by(thread).agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
+        .group_by(thread)
+        .agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
         .collect(engine="streaming")
-    )  # fmt: skip
+    )
     threads = times.group_by("artifact_id", "clock", "pid").agg(pl.len().alias("threads"))
     held = waits.join(times, on=thread, how="left", nulls_equal=True, maintain_order="left")
     held = held.join(threads, on=thread[:3], how="left", nulls_equal=True, maintain_order="left")
@@ -142,9 +157,17 @@ def _idle_threads(waits: pl.DataFrame) -> Iterator[Sighting]:
         n = rows.select("pid", "lwp").unique().height
         text = f"{n:,} thread{'s' if n != 1 else ''} waited for work in {rows.height:,} long calls, the longest {figure(first['own_s'], 's')}"
         yield Sighting(
-            "idle", on(first), text, "duration_s", first["own_s"], "s", _row(first, "longest idle wait"), **place(first),
-            n=rows.height, idle="a wait for the next request or piece of work",
-        )  # fmt: skip
+            "idle",
+            on(first),
+            text,
+            "duration_s",
+            first["own_s"],
+            "s",
+            _row(first, "longest idle wait"),
+            **place(first),
+            n=rows.height,
+            idle="a wait for the next request or piece of work",
+        )
 
 
 def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None], float]:
@@ -152,9 +175,10 @@ def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None]
     pids = pl.col("pid").is_in(waits["pid"].unique().implode())
     rows = (
         case.scan("syscalls", ["artifact_id", "pid", "t_local"], pids)
-        .group_by("artifact_id", "pid").agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
+        .group_by("artifact_id", "pid")
+        .agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
         .collect(engine="streaming")
-    )  # fmt: skip
+    )
     less = {key: union(part) for key, part in waits.filter("idle").group_by("artifact_id", "pid")}
     found = {(a, p): max(0.0, (s or 0.0) - less.get((a, p), 0.0)) for a, p, s in rows.iter_rows()}
     commands = case.scan("requests", ["artifact_id", "pid", "wall_s"], (pl.col("kind") == "command") & pids).collect()
@@ -178,11 +202,19 @@ def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
             else ""
         )
         yield Sighting(
-            "wait", str(first["func"]), f"{first['func']} waited {figure(first['wait_s'], 's')} ({first['kind']}){more}",
-            "duration_s", first["wait_s"], "s", lines, **place(first), seconds=float(part["wait_s"].sum()), n=part.height,
+            "wait",
+            str(first["func"]),
+            f"{first['func']} waited {figure(first['wait_s'], 's')} ({first['kind']}){more}",
+            "duration_s",
+            first["wait_s"],
+            "s",
+            lines,
+            **place(first),
+            seconds=float(part["wait_s"].sum()),
+            n=part.height,
             seen=({"symbol": str(first["func"]), "seconds": round(first["wait_s"], 6)}, {"symbol": str(first["func"])}),
             idle="waits for the next caller" if first["kind"] == "idle" else None,
-        )  # fmt: skip
+        )
 
 
 def _elapsed(case: CaseTables) -> Iterator[Sighting]:
@@ -194,10 +226,15 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
         )
         key = [*PLACE_COLUMNS, "name"]
         middle = rows.group_by(key).agg(pl.len().alias("all"), pl.col("elapsed_s").median().alias("middle"))
-        long = rows.filter(pl.col("elapsed_s") >= FELT_S).group_by(key).agg(
-            pl.len().alias("n"), pl.col("elapsed_s").sum().alias("sum"),
-            pl.struct("line_no", "line_end", "elapsed_s").top_k_by("elapsed_s", 3).alias("worst"),
-        )  # fmt: skip
+        long = (
+            rows.filter(pl.col("elapsed_s") >= FELT_S)
+            .group_by(key)
+            .agg(
+                pl.len().alias("n"),
+                pl.col("elapsed_s").sum().alias("sum"),
+                pl.struct("line_no", "line_end", "elapsed_s").top_k_by("elapsed_s", 3).alias("worst"),
+            )
+        )
         for row in (
             long.join(middle, on=key, nulls_equal=True).sort("sum", descending=True).head(MOST).collect().to_dicts()
         ):
@@ -206,11 +243,20 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
             if row["all"] > 1:
                 text += f", {row['n']:,} of {row['all']:,} took 0.1 s or more, {figure(row['middle'], 's')} (median)"
             yield Sighting(
-                "wait", str(row["name"]), text, "duration_s", top["elapsed_s"], "s",
-                tuple(c for w in row["worst"] for c in _row({**w, "artifact_id": row["artifact_id"]}, "longest")), **place(row),
-                against="the middle one" if row["all"] > 1 else None, against_value=row["middle"] if row["all"] > 1 else None,
-                seconds=row["sum"], n=row["n"], seen=({"seconds": round(top["elapsed_s"], 6)},),
-            )  # fmt: skip
+                "wait",
+                str(row["name"]),
+                text,
+                "duration_s",
+                top["elapsed_s"],
+                "s",
+                tuple(c for w in row["worst"] for c in _row({**w, "artifact_id": row["artifact_id"]}, "longest")),
+                **place(row),
+                against="the middle one" if row["all"] > 1 else None,
+                against_value=row["middle"] if row["all"] > 1 else None,
+                seconds=row["sum"],
+                n=row["n"],
+                seen=({"seconds": round(top["elapsed_s"], 6)},),
+            )
 
 
 def _texts(case: CaseTables) -> Iterator[Sighting]:
@@ -218,17 +264,30 @@ def _texts(case: CaseTables) -> Iterator[Sighting]:
     parts = pl.col("text").str.extract_groups(IN_TEXT)
     unit = parts.struct.field("2").str.to_lowercase().replace_strict(UNITS, default=1.0, return_dtype=pl.Float64)
     rows = (
-        case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "text"], pl.col("elapsed_s").is_null() & pl.col("text").str.contains(IN_TEXT))
+        case.scan(
+            "logs",
+            [*PLACE_COLUMNS, "line_no", "line_end", "text"],
+            pl.col("elapsed_s").is_null() & pl.col("text").str.contains(IN_TEXT),
+        )
         .with_columns((parts.struct.field("1").cast(pl.Float64, strict=False) * unit).alias("took"))
-        .filter(pl.col("took").is_between(FELT_S, LONGEST_S)).top_k(MOST, by="took").collect(engine="streaming")
-    )  # fmt: skip
+        .filter(pl.col("took").is_between(FELT_S, LONGEST_S))
+        .top_k(MOST, by="took")
+        .collect(engine="streaming")
+    )
     for row in rows.sort("took", descending=True).iter_rows(named=True):
         what = re.sub(r"\s+", " ", row["text"])[:80]
         yield Sighting(
-            "wait", what, f"A line tells of {figure(row['took'], 's')}: {what}", "duration_s", row["took"], "s",
-            lines_of(row, "elapsed time in the text"), **place(row), seconds=row["took"],
+            "wait",
+            what,
+            f"A line tells of {figure(row['took'], 's')}: {what}",
+            "duration_s",
+            row["took"],
+            "s",
+            lines_of(row, "elapsed time in the text"),
+            **place(row),
+            seconds=row["took"],
             seen=({"log": row["text"], "seconds": round(row["took"], 6)}, {"log": row["text"]}),
-        )  # fmt: skip
+        )
 
 
 def _gaps(case: CaseTables) -> Iterator[Sighting]:
@@ -246,8 +305,20 @@ def _gaps(case: CaseTables) -> Iterator[Sighting]:
         a = row["artifact_id"]
         who = f"process {row['pid']}" if row["pid"] is not None else "the log"
         yield Sighting(
-            "gap", who, f"{who} wrote nothing for {figure(row['gap'], 's')}, between other lines {figure(row['middle'], 's')} (median)",
-            "gap_s", row["gap"], "s", (Lines(a, row["before"], row["before"], "before the gap"), Lines(a, row["line_no"], row["line_no"], "after the gap")),
-            **place(row), t_from=row["t_local"] - row["gap"], t_to=row["t_local"], against="the middle gap", against_value=row["middle"],
+            "gap",
+            who,
+            f"{who} wrote nothing for {figure(row['gap'], 's')}, between other lines {figure(row['middle'], 's')} (median)",
+            "gap_s",
+            row["gap"],
+            "s",
+            (
+                Lines(a, row["before"], row["before"], "before the gap"),
+                Lines(a, row["line_no"], row["line_no"], "after the gap"),
+            ),
+            **place(row),
+            t_from=row["t_local"] - row["gap"],
+            t_to=row["t_local"],
+            against="the middle gap",
+            against_value=row["middle"],
             seen=({"seconds": round(row["gap"], 6)},),
-        )  # fmt: skip
+        )

@@ -55,8 +55,14 @@ PROCESSORS = (
 )
 DEVICES = (
     Shared("busy time", pl.col("busy_pct"), "%", 50.0, {"counter": "one_disk_busy_pct"}),
-    Shared("reads and writes", pl.col("r_ps").fill_null(0.0) + pl.col("w_ps").fill_null(0.0), "per s", 50.0, {"counter": "one_disk_ops_ps"}),
-)  # fmt: skip
+    Shared(
+        "reads and writes",
+        pl.col("r_ps").fill_null(0.0) + pl.col("w_ps").fill_null(0.0),
+        "per s",
+        50.0,
+        {"counter": "one_disk_ops_ps"},
+    ),
+)
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:

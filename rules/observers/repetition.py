@@ -76,12 +76,22 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         )
         own = pl.when(pl.col("own_s").is_between(0, LONGEST_S)).then("own_s")
         # An open's target is its path; the thread with the most time stands for the wall time of a group.
-        threads = rows.filter(~idle).group_by([*GROUP, "pid", "lwp"]).agg(
-            pl.len().alias("n"), own.sum().alias("sum"), own.is_not_null().any().alias("timed"), pl.col("bytes").median().alias("bytes"),
-            pl.col("line_no").min().alias("first"), pl.col("line_no").max().alias("last"),
-            pl.col("line_no").sort_by(own, nulls_last=False).last().alias("worst"),
-            pl.col("line_no").sort().head(FIRST_LINES).alias("firsts"), own.max().alias("most"), own.median().alias("each"),
-        )  # fmt: skip
+        threads = (
+            rows.filter(~idle)
+            .group_by([*GROUP, "pid", "lwp"])
+            .agg(
+                pl.len().alias("n"),
+                own.sum().alias("sum"),
+                own.is_not_null().any().alias("timed"),
+                pl.col("bytes").median().alias("bytes"),
+                pl.col("line_no").min().alias("first"),
+                pl.col("line_no").max().alias("last"),
+                pl.col("line_no").sort_by(own, nulls_last=False).last().alias("worst"),
+                pl.col("line_no").sort().head(FIRST_LINES).alias("firsts"),
+                own.max().alias("most"),
+                own.median().alias("each"),
+            )
+        )
         parts.append(threads)
     if not parts:
         return
@@ -128,18 +138,38 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             if n is not None
         )
         yield Sighting(
-            "repetition", on(row), f"{on(row)}: {row['n']:,} calls{each}{took}{whole}", "calls_count", float(row["n"]), "count", lines,
-            **place(row), against="once per unit of work", against_value=1.0, seconds=row["wall"] if row["timed"] else None,
-            of_s=row["of"] if row["timed"] else None, n=row["n"], seen=seen(row),
-        )  # fmt: skip
+            "repetition",
+            on(row),
+            f"{on(row)}: {row['n']:,} calls{each}{took}{whole}",
+            "calls_count",
+            float(row["n"]),
+            "count",
+            lines,
+            **place(row),
+            against="once per unit of work",
+            against_value=1.0,
+            seconds=row["wall"] if row["timed"] else None,
+            of_s=row["of"] if row["timed"] else None,
+            n=row["n"],
+            seen=seen(row),
+        )
 
 
 def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return threads.group_by(keys, maintain_order=True).agg(
-        pl.col("n").sum(), pl.col("sum").max().alias("wall"), pl.col("sum").sum(), pl.col("timed").any(), pl.col("bytes").median(),
-        pl.col("first").min(), pl.col("last").max(), pl.col("worst").sort_by("most").last(), pl.struct("pid", "lwp").n_unique().alias("threads"),
-        pl.col("firsts").explode().sort().head(FIRST_LINES), pl.col("most").max(), pl.col("each").median(),
-    )  # fmt: skip
+        pl.col("n").sum(),
+        pl.col("sum").max().alias("wall"),
+        pl.col("sum").sum(),
+        pl.col("timed").any(),
+        pl.col("bytes").median(),
+        pl.col("first").min(),
+        pl.col("last").max(),
+        pl.col("worst").sort_by("most").last(),
+        pl.struct("pid", "lwp").n_unique().alias("threads"),
+        pl.col("firsts").explode().sort().head(FIRST_LINES),
+        pl.col("most").max(),
+        pl.col("each").median(),
+    )
 
 
 def _together(threads: pl.DataFrame) -> pl.DataFrame:
@@ -184,11 +214,22 @@ def _totals(case: CaseTables) -> Iterator[Sighting]:
     ):
         took = f", {figure(row['total_s'], 's')} of {figure(row['of'], 's')} in the table" if row["total_s"] else ""
         yield Sighting(
-            "repetition", row["name"], f"{row['name']}: {row['n']:,} calls{took}", "calls_count", float(row["n"]), "count",
-            lines_of(row, "total"), **place(row), against="once per unit of work", against_value=1.0,
-            seconds=row["total_s"] if row["total_kind"] == "wall" else None, of_s=row["of"] if row["total_kind"] == "wall" else None,
-            share=row["total_s"] / row["of"] if row["of"] else row["share"], n=row["n"], seen=({"call": row["name"]},),
-        )  # fmt: skip
+            "repetition",
+            row["name"],
+            f"{row['name']}: {row['n']:,} calls{took}",
+            "calls_count",
+            float(row["n"]),
+            "count",
+            lines_of(row, "total"),
+            **place(row),
+            against="once per unit of work",
+            against_value=1.0,
+            seconds=row["total_s"] if row["total_kind"] == "wall" else None,
+            of_s=row["of"] if row["total_kind"] == "wall" else None,
+            share=row["total_s"] / row["of"] if row["of"] else row["share"],
+            n=row["n"],
+            seen=({"call": row["name"]},),
+        )
 
 
 def _lines(case: CaseTables) -> Iterator[Sighting]:
@@ -208,23 +249,48 @@ def _lines(case: CaseTables) -> Iterator[Sighting]:
     for row in common.filter(worded).top_k(5, by="n").collect(engine="streaming").iter_rows(named=True):
         text = row["text"][:90]
         yield Sighting(
-            "repetition", text, f"{row['n']:,} lines, {100 * row['share']:.0f} % of the log, are like: {text}", "lines_count",
-            float(row["n"]), "count", tuple(Lines(row["artifact_id"], n, n, r) for n, r in ((row["first"], "first"), (row["last"], "last"))),
-            **place(row), share=row["share"] / 2, n=row["n"], seen=({"log": row["text"]},),
-        )  # fmt: skip
+            "repetition",
+            text,
+            f"{row['n']:,} lines, {100 * row['share']:.0f} % of the log, are like: {text}",
+            "lines_count",
+            float(row["n"]),
+            "count",
+            tuple(Lines(row["artifact_id"], n, n, r) for n, r in ((row["first"], "first"), (row["last"], "last"))),
+            **place(row),
+            share=row["share"] / 2,
+            n=row["n"],
+            seen=({"log": row["text"]},),
+        )
 
 
 def _database(case: CaseTables) -> Iterator[Sighting]:
     """Yield calls of one cursor that are made again and again."""
     key = [*PLACE_COLUMNS, "cursor", "call"]
-    rows = case.scan("db_calls", [*key, "line_no", "elapsed_s"]).group_by(key).agg(
-        pl.len().alias("n"), pl.col("elapsed_s").sum().alias("sum"), pl.col("line_no").min().alias("first"),
-        pl.col("line_no").sort_by("elapsed_s", nulls_last=False).last().alias("worst"),
-    ).filter((pl.col("n") >= MANY) & (pl.col("sum") >= FELT_S))  # fmt: skip
+    rows = (
+        case.scan("db_calls", [*key, "line_no", "elapsed_s"])
+        .group_by(key)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("elapsed_s").sum().alias("sum"),
+            pl.col("line_no").min().alias("first"),
+            pl.col("line_no").sort_by("elapsed_s", nulls_last=False).last().alias("worst"),
+        )
+        .filter((pl.col("n") >= MANY) & (pl.col("sum") >= FELT_S))
+    )
     for row in rows.top_k(10, by="sum").collect(engine="streaming").iter_rows(named=True):
         subject = f"{row['call']} of cursor {row['cursor']}"
         yield Sighting(
-            "repetition", subject, f"{subject}: {row['n']:,} calls, {figure(row['sum'], 's')} together", "calls_count", float(row["n"]), "count",
-            tuple(Lines(row["artifact_id"], n, n, r) for n, r in ((row["first"], "first"), (row["worst"], "longest"))), **place(row),
-            against="once per unit of work", against_value=1.0, seconds=row["sum"], n=row["n"], seen=({"call": str(row["call"])},),
-        )  # fmt: skip
+            "repetition",
+            subject,
+            f"{subject}: {row['n']:,} calls, {figure(row['sum'], 's')} together",
+            "calls_count",
+            float(row["n"]),
+            "count",
+            tuple(Lines(row["artifact_id"], n, n, r) for n, r in ((row["first"], "first"), (row["worst"], "longest"))),
+            **place(row),
+            against="once per unit of work",
+            against_value=1.0,
+            seconds=row["sum"],
+            n=row["n"],
+            seen=({"call": str(row["call"])},),
+        )

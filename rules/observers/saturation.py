@@ -42,44 +42,135 @@ VMSTAT = ["r", "idle", "wa", "st", "sys", "cs", "sr", "so_kbps", "si_kbps", "fre
 _IDLE = pl.col("idle").fill_null(100.0 - pl.col("usr") - pl.col("sys"))
 
 HOST = (
-    Measure("cpu_busy_pct", 100.0 - _IDLE - pl.col("wa").fill_null(0.0) - pl.col("st").fill_null(0.0), "%", BUSY_PCT,
-            "The processors were {value} busy ({worst} at worst, {n} of {of} samples over the bound)", "CPU", 100.0,
-            seen=({"counter": "cpu_busy_pct"},)),
+    Measure(
+        "cpu_busy_pct",
+        100.0 - _IDLE - pl.col("wa").fill_null(0.0) - pl.col("st").fill_null(0.0),
+        "%",
+        BUSY_PCT,
+        "The processors were {value} busy ({worst} at worst, {n} of {of} samples over the bound)",
+        "CPU",
+        100.0,
+        seen=({"counter": "cpu_busy_pct"},),
+    ),
     Measure("cpu_idle_pct", _IDLE, "%", 5.0, "The processors were {value} idle", "idle", low=True, shown=False),
-    Measure("cpu_sys_pct", pl.col("sys"), "%", SYSTEM_PCT, "The kernel took {value} of the processors ({worst} at worst)", "sys", 100.0,
-            seen=({"counter": "cpu_sys_pct"},)),
-    Measure("cpu_wait_io_pct", pl.col("wa"), "%", WAITING_PCT, "Processors were idle with reads or writes under way {value} of the time ({worst} at worst)",
-            "wa", 100.0, seen=({"counter": "cpu_wait_io_pct"},)),
-    Measure("cpu_steal_pct", pl.col("st"), "%", STOLEN_PCT, "The hypervisor gave the processors to others {value} of the time ({worst} at worst)", "st", 100.0,
-            seen=({"counter": "cpu_steal_pct"},)),
-    Measure("context_switches_ps", pl.col("cs"), "per s", 100_000.0, "Threads were switched {value} ({worst} at worst)", "cs",
-            seen=({"counter": "context_switches_ps"},)),
-    Measure("scan_rate_ps", pl.col("sr"), "per s", 200.0, "Pages were scanned for free memory, {value} ({worst} at worst)", "sr",
-            seen=({"counter": "scan_rate_ps"},)),
-    Measure("swap_out_kbps", pl.col("so_kbps"), "kB per s", 1.0, "{value} were written to swap ({worst} at worst), in {n} of {of} samples", "so",
-            seen=({"counter": "swap_out_kbps"},)),
-    Measure("swap_in_kbps", pl.col("si_kbps"), "kB per s", 1.0, "{value} were read from swap ({worst} at worst), in {n} of {of} samples", "si",
-            seen=({"counter": "swap_in_kbps"},)),
-)  # fmt: skip
+    Measure(
+        "cpu_sys_pct",
+        pl.col("sys"),
+        "%",
+        SYSTEM_PCT,
+        "The kernel took {value} of the processors ({worst} at worst)",
+        "sys",
+        100.0,
+        seen=({"counter": "cpu_sys_pct"},),
+    ),
+    Measure(
+        "cpu_wait_io_pct",
+        pl.col("wa"),
+        "%",
+        WAITING_PCT,
+        "Processors were idle with reads or writes under way {value} of the time ({worst} at worst)",
+        "wa",
+        100.0,
+        seen=({"counter": "cpu_wait_io_pct"},),
+    ),
+    Measure(
+        "cpu_steal_pct",
+        pl.col("st"),
+        "%",
+        STOLEN_PCT,
+        "The hypervisor gave the processors to others {value} of the time ({worst} at worst)",
+        "st",
+        100.0,
+        seen=({"counter": "cpu_steal_pct"},),
+    ),
+    Measure(
+        "context_switches_ps",
+        pl.col("cs"),
+        "per s",
+        100_000.0,
+        "Threads were switched {value} ({worst} at worst)",
+        "cs",
+        seen=({"counter": "context_switches_ps"},),
+    ),
+    Measure(
+        "scan_rate_ps",
+        pl.col("sr"),
+        "per s",
+        200.0,
+        "Pages were scanned for free memory, {value} ({worst} at worst)",
+        "sr",
+        seen=({"counter": "scan_rate_ps"},),
+    ),
+    Measure(
+        "swap_out_kbps",
+        pl.col("so_kbps"),
+        "kB per s",
+        1.0,
+        "{value} were written to swap ({worst} at worst), in {n} of {of} samples",
+        "so",
+        seen=({"counter": "swap_out_kbps"},),
+    ),
+    Measure(
+        "swap_in_kbps",
+        pl.col("si_kbps"),
+        "kB per s",
+        1.0,
+        "{value} were read from swap ({worst} at worst), in {n} of {of} samples",
+        "si",
+        seen=({"counter": "swap_in_kbps"},),
+    ),
+)
 
 DEVICE = (
-    Measure("disk_busy_pct", pl.col("busy_pct"), "%", BUSY_PCT, "{who} was {value} busy ({worst} at worst; {n} of {of} samples over it)", "busy", 100.0,
-            seen=({"counter": "disk_busy_pct"},)),
-    Measure("disk_response_ms", pl.coalesce("resp_ms", "asvc_ms", "r_resp_ms", "w_resp_ms"), "ms", SLOW_MS,
-            "{who} answered in {value} ({worst} in the worst of {of} samples)", "response", seen=({"counter": "disk_response_ms"},)),
-    Measure("disk_queue", pl.coalesce("queue", "actv"), "", 4.0, "{value} requests stood at {who} ({worst} in the worst of {of} samples)", "queue",
-            seen=({"counter": "disk_queue"},)),
-)  # fmt: skip
+    Measure(
+        "disk_busy_pct",
+        pl.col("busy_pct"),
+        "%",
+        BUSY_PCT,
+        "{who} was {value} busy ({worst} at worst; {n} of {of} samples over it)",
+        "busy",
+        100.0,
+        seen=({"counter": "disk_busy_pct"},),
+    ),
+    Measure(
+        "disk_response_ms",
+        pl.coalesce("resp_ms", "asvc_ms", "r_resp_ms", "w_resp_ms"),
+        "ms",
+        SLOW_MS,
+        "{who} answered in {value} ({worst} in the worst of {of} samples)",
+        "response",
+        seen=({"counter": "disk_response_ms"},),
+    ),
+    Measure(
+        "disk_queue",
+        pl.coalesce("queue", "actv"),
+        "",
+        4.0,
+        "{value} requests stood at {who} ({worst} in the worst of {of} samples)",
+        "queue",
+        seen=({"counter": "disk_queue"},),
+    ),
+)
 
 PER_CPU = Measure(
-    "run_queue_per_cpu", pl.col("r") / pl.col("ncpu"), "", 1.5, "{value} threads were ready to run for each processor ({worst} at worst)",
-    "run queue", seen=({"counter": "run_queue_per_cpu"},),
-)  # fmt: skip
+    "run_queue_per_cpu",
+    pl.col("r") / pl.col("ncpu"),
+    "",
+    1.5,
+    "{value} threads were ready to run for each processor ({worst} at worst)",
+    "run queue",
+    seen=({"counter": "run_queue_per_cpu"},),
+)
 
 QUEUE = Measure(
-    "run_queue", pl.col("r"), "", 8.0, "{value} threads were ready to run ({worst} at worst); how many processors there are is not known",
-    "run queue", seen=({"counter": "run_queue"},),
-)  # fmt: skip
+    "run_queue",
+    pl.col("r"),
+    "",
+    8.0,
+    "{value} threads were ready to run ({worst} at worst); how many processors there are is not known",
+    "run queue",
+    seen=({"counter": "run_queue"},),
+)
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -120,9 +211,15 @@ def _pressure(case: CaseTables) -> Iterator[Sighting]:
     for resource in ("cpu", "memory", "io"):
         text = pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
         m = Measure(
-            f"{resource}_pressure_pct", pl.col("value"), "%", PRESSURE_PCT, f"Somebody waited for {resource} {{value}} of the time ({{worst}} at worst)",
-            "pressure", 100.0, seen=({"counter": f"{resource}_pressure_pct"},),
-        )  # fmt: skip
+            f"{resource}_pressure_pct",
+            pl.col("value"),
+            "%",
+            PRESSURE_PCT,
+            f"Somebody waited for {resource} {{value}} of the time ({{worst}} at worst)",
+            "pressure",
+            100.0,
+            seen=({"counter": f"{resource}_pressure_pct"},),
+        )
         yield from sightings(rows.filter(text.str.contains(rf"\b{resource}\b")), [m], ["item", "name"])
 
 
@@ -146,6 +243,14 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         .filter(pl.col("total") > 0)
         .with_columns(pl.lit(False).alias("first"))
     )
-    m = Measure("free_memory_pct", 100.0 * pl.col("value") / pl.col("total"), "%", 5.0, "{value} of the memory was free or could be freed (least: {worst})",
-                "memory", low=True, seen=({"counter": "free_memory_pct"},))  # fmt: skip
+    m = Measure(
+        "free_memory_pct",
+        100.0 * pl.col("value") / pl.col("total"),
+        "%",
+        5.0,
+        "{value} of the memory was free or could be freed (least: {worst})",
+        "memory",
+        low=True,
+        seen=({"counter": "free_memory_pct"},),
+    )
     yield from sightings(joined, [m])

@@ -87,7 +87,9 @@ REPORT = re.compile(
 FRAME = re.compile(r"(?:^|\s)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
 """A function in a call trace of a log."""
 
-SWITCH = frozenset({"__schedule", "schedule", "schedule_timeout", "io_schedule", "schedule_preempt_disabled", "io_schedule_timeout"})  # fmt: skip
+SWITCH = frozenset(
+    {"__schedule", "schedule", "schedule_timeout", "io_schedule", "schedule_preempt_disabled", "io_schedule_timeout"}
+)
 """Functions in which every sleeper of Linux stands: they say nothing about what it waits for."""
 
 

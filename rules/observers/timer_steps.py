@@ -58,8 +58,20 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             else f"{on(first)} was {what}"
         )
         polls = "timer of a periodic sleep" if first["kind"] == "sleep" and crowd.height == rows.height else None
-        found.append(Sighting(
-            "timer", on(first), text, "duration_s", usual, "s", lines, **place(first), seconds=union(crowd), n=crowd.height,
-            seen=({"seconds": round(usual, 6)}, *seen(first)), idle=polls,
-        ))  # fmt: skip
+        found.append(
+            Sighting(
+                "timer",
+                on(first),
+                text,
+                "duration_s",
+                usual,
+                "s",
+                lines,
+                **place(first),
+                seconds=union(crowd),
+                n=crowd.height,
+                seen=({"seconds": round(usual, 6)}, *seen(first)),
+                idle=polls,
+            )
+        )
     yield from sorted(found, key=lambda s: -(s.seconds or 0.0))

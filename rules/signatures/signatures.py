@@ -73,7 +73,7 @@ class Signature:
     """One entry of a list: what matches, what it is, and where one can read that.
 
     `match` maps keys of `Seen` to a regular expression without regard to case (`value` may also be a comparison such
-    as `> 0`, `port` and `seconds` are numbers). `layer` is where the answer is owed; by default that of the mechanism.
+    as `> 0`, `port` and `seconds` are numbers); a long one may be a list of alternatives. `layer` is where the answer is owed; by default that of the mechanism.
     `harmless` says when it is nothing, `ask` what would show more.
     """
 
@@ -141,7 +141,7 @@ def signatures(key: str, area: str) -> tuple[Signature, ...]:
         def fail(where: str, why: str, n: int = n) -> RuleInvalid:
             return RuleInvalid(f"{key}/{path.name}", f"entry {n}: {where}", why)
 
-        one = decode(Signature, entry, fail)
+        one = decode(Signature, {**entry, "match": {k: _joined(v) for k, v in entry["match"].items()}}, fail)
         if key not in one.match or any(k not in KEYS for k in one.match):
             raise fail("match", f"must have the key {key}, and only keys out of {', '.join(KEYS)}")
         if one.mechanism is not None and one.mechanism not in mechanisms():
@@ -154,6 +154,11 @@ def signatures(key: str, area: str) -> tuple[Signature, ...]:
 
 LITERAL = re.compile(r"[\w@/:% |-]+")
 """Patterns that only list names; these are looked up instead of tried."""
+
+
+def _joined(pattern: Any) -> Any:
+    """Return the alternatives of a long pattern, which a file lists one below the other, as one pattern."""
+    return "|".join(pattern) if isinstance(pattern, list) else pattern
 
 
 @functools.cache
