@@ -8,6 +8,7 @@ others later, so that the first seven show different things.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -107,9 +108,14 @@ def ranked(rows: Sequence[dict[str, Any]], excess_s: float | None) -> list[dict[
             row = left[i][2]
             if row["observer"] == chosen["observer"]:
                 factor[i] *= AGAIN
-            if row["subject"] == chosen["subject"] or _overlap(row, chosen):
+            if _shape(row) == _shape(chosen) or _overlap(row, chosen):
                 factor[i] *= SAME_THING
     return [*made, *idle[: SHOWN - len(made)]]
+
+
+def _shape(row: dict[str, Any]) -> str:
+    """Return the subject without its numbers: a message with another pid or time is the same message."""
+    return re.sub(r"\d+", "#", str(row["subject"]))
 
 
 def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:

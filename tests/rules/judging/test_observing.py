@@ -12,7 +12,7 @@ from rules.model import ArtifactSpec, CaseSpec, Citation
 def row(line: int = 1, **more: Any) -> dict[str, Any]:
     return {
         "artifact_id": 1, "host": "db1", "phase": None, "clock": None, "line_no": line, "line_end": line, "observer": "long-waits",
-        "kind": "wait", "subject": f"call {line}", "headline": f"Call {line} waits", "name": "duration_s", "value": 5.0, "unit": "s",
+        "kind": "wait", "subject": f"call {'abcdefghijkl'[line]}", "headline": f"Call {line} waits", "name": "duration_s", "value": 5.0, "unit": "s",
         "against": None, "against_value": None, "seconds": None, "share": None, "of_s": None, "n": 1, "failure": False,
         "idle": None, "normal": False, "signatures": [], "means": None, "mechanism": None, "layer": None, "strength": None,
         "t_from": None, "t_to": None,
@@ -54,8 +54,13 @@ def test_an_observer_that_spoke_lets_others_speak() -> None:
 
 
 def test_the_same_thing_is_not_told_twice_first() -> None:
-    again = row(2, share=0.5, subject="call 1", observer="timer-steps")
+    again = row(2, share=0.5, subject="call b", observer="timer-steps")
     assert order(row(1, share=0.5), again, row(3, share=0.2, observer="failures")) == [1, 3, 2]
+
+
+def test_a_message_with_another_number_is_the_same_message() -> None:
+    killed = [row(n, share=0.5, subject=f"killed process {n}", observer=f"o{n}") for n in (1, 2)]
+    assert order(*killed, row(3, share=0.3))[:2] == [1, 3]
 
 
 def test_an_observation_has_words_lines_and_a_key_that_stays() -> None:
@@ -68,5 +73,5 @@ def test_an_observation_has_words_lines_and_a_key_that_stays() -> None:
     (made,), (failed,) = both.observations, both.failed
     (again,) = observed(Case.of_tables({"observations": rows[:1]}, spec), cite).observations
     assert made == again
-    assert (made.rank, made.subject, made.citations[0].line_from, len(made.key)) == (1, "call 7", 7, 16)
+    assert (made.rank, made.subject, made.citations[0].line_from, len(made.key)) == (1, "call h", 7, 16)
     assert failed.rule == "observer silence"
