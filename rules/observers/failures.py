@@ -1,7 +1,7 @@
-"""What fails, and what the caller did next: errors of system calls by call, target and error; codes in logs; signals.
+"""What fails, and what the caller did next: errors of system calls by call, target and error, and of connects.
 
-Stands out: an error whose caller exited or repeated it `AGAIN` times, refusals and time-outs of connections, a signal
-that killed, an error code in a log. Normal: errors that programs expect (`HARMLESS`, and ENOENT or EACCES of a path whose
+Stands out: an error whose caller exited or repeated it `AGAIN` times, refusals and time-outs of connections. What a log
+reports is told by log-complaints. Normal: errors that programs expect (`HARMLESS`, and ENOENT or EACCES of a path whose
 file name is found elsewhere in the trace); they are left out.
 `failure` is set where the process exits within `NEXT` of its own calls without another success on that call and target, or repeats
 the failing call `AGAIN` times.
@@ -24,7 +24,7 @@ from rules.walking.threads import EXIT_NAMES
 OBSERVER = Observer(
     "failures",
     "What fails, and what did the caller do next?",
-    ("syscalls", "logs", "syscall_totals", "conn_times", "sqlnet"),
+    ("syscalls", "syscall_totals", "conn_times", "sqlnet"),
 )
 
 AGAIN = 10
@@ -63,17 +63,12 @@ HARMLESS = (
 OPTIONAL = ("ENOENT", "EACCES", "ENOTDIR", "EINVAL", "EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOTSOCK", "ENOTCONN")
 """Errors of things that are often optional: they count only if the caller then gave up."""
 
-KILLS = "SIGKILL|SIGSEGV|SIGBUS|SIGABRT|SIGILL|SIGFPE|SIGSYS|SIGXCPU|SIGXFSZ"
-
-SEVERE = r"(?i)\b(error|fatal|panic|fail(ed|ure)?|refused|timed out|timeout|denied|killed|out of memory|no space|too many|unreachable|aborted|rejected)\b"
-"""Words by which programs report that something did not work."""
-
 GROUP = [*PLACE_COLUMNS, "name", "kind", "target", "err"]
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield failures: those that ended a step first, then by time and number."""
-    found = [*_calls(case), *_logs(case), *_totals(case), *_connects(case), *_sqlnet(case)]
+    found = [*_calls(case), *_totals(case), *_connects(case), *_sqlnet(case)]
     yield from sorted(found, key=lambda s: (not s.failure, -(s.seconds or 0.0), -s.n))
 
 
@@ -140,54 +135,6 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
 
 def _line(artifact: int, line: int, role: str) -> tuple[Lines, ...]:
     return (Lines(artifact, line, line, role),)
-
-
-def _logs(case: CaseTables) -> Iterator[Sighting]:
-    """Yield codes of logs, and lines without a code that report a failure, by their words."""
-    shape = pl.col("text").fill_null("").str.replace_all(r"0x[0-9a-fA-F]+|\d+", "#").str.slice(0, 120)
-    bad = (
-        (pl.col("code").is_not_null() & ~pl.col("ok").fill_null(value=False))
-        | ~pl.col("ok")
-        | (pl.col("text").str.contains(SEVERE) | pl.col("text").str.contains(KILLS))
-    )
-    key = [*PLACE_COLUMNS, "code", "shape"]
-    rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "code", "text"], bad.fill_null(value=False))
-    rows = rows.with_columns(pl.when(pl.col("code").is_null()).then(shape).otherwise(pl.lit("")).alias("shape"))
-    groups = rows.group_by(key).agg(
-        pl.len().alias("n"),
-        pl.col("line_no").min().alias("line_no"),
-        pl.col("line_no").max().alias("last"),
-        pl.col("text").sort_by("line_no").first(),
-    )
-    for row in (
-        groups.top_k(20, by="n")
-        .collect(engine="streaming")
-        .sort("n", "line_no", descending=[True, False])
-        .iter_rows(named=True)
-    ):
-        text = (row["text"] or "")[:90]
-        subject = row["code"] or text
-        lines = [*_line(row["artifact_id"], row["line_no"], "first")]
-        if row["n"] > 1:
-            lines += _line(row["artifact_id"], row["last"], "last")
-        yield Sighting(
-            "failure",
-            subject,
-            f"{subject} was logged {row['n']:,} time{'s' if row['n'] > 1 else ''}"
-            + (f": {text}" if row["code"] and text else ""),
-            "errors_count",
-            float(row["n"]),
-            "count",
-            tuple(lines),
-            **place(row),
-            against="no error",
-            against_value=0.0,
-            n=row["n"],
-            seen=(
-                *(({"code": row["code"]},) if row["code"] else ()),
-                *(({"log": row["text"]},) if row["text"] else ()),
-            ),
-        )
 
 
 def _totals(case: CaseTables) -> Iterator[Sighting]:

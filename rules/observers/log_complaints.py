@@ -51,6 +51,9 @@ WORDS = (
 NOT_WORDS = r"(?i)\b(?:no|0|without(?: any)?) (?:errors?|failures?)\b|errors?[=: ]+0\b|\b(?:error|fail)\w*[-_ ]?log\b"
 """Words that tell of no error: "0 errors", "no failures", the name of a log of errors."""
 
+NO_ERROR = r"^0+$"
+"""Codes that say that all is well, such as the SQLSTATE 00000; any other is worth a line where nothing else judges it."""
+
 UNKNOWN_SHARE = 0.3
 """Factor for what is no error: warnings, and lines that only a signature knows."""
 
@@ -134,12 +137,13 @@ def _rank() -> pl.Expr:
     error |= ~pl.col("ok").fill_null(True)
     warning = severity.str.contains(WARNING).fill_null(False) | (number == 4).fill_null(False)
     unsaid = severity.is_null() & pl.col("ok").is_null()
+    coded = (unsaid & ~pl.col("code").str.contains(NO_ERROR)).fill_null(False)
     return (
         pl.when(continued)
         .then(0)
         .when(error | (unsaid & says))
         .then(2)
-        .when(warning | (says & ~(number > 4).fill_null(False)))
+        .when(warning | coded | (says & ~(number > 4).fill_null(False)))
         .then(1)
         .otherwise(0)
     )

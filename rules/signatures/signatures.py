@@ -73,8 +73,8 @@ class Signature:
     """One entry of a list: what matches, what it is, and where one can read that.
 
     `match` maps keys of `Seen` to a regular expression without regard to case (`value` may also be a comparison such
-    as `> 0`, `port` and `seconds` are numbers); a long one may be a list of alternatives. `layer` is where the answer is owed; by default that of the mechanism.
-    `harmless` says when it is nothing, `ask` what would show more.
+    as `> 0`, `port` and `seconds` are numbers); a long one may be a list of alternatives. `layer` is where the answer
+    is owed; by default that of the mechanism. `harmless` says when it is nothing, `ask` what would show more.
     """
 
     match: Mapping[str, Any]
@@ -187,12 +187,12 @@ def recognise(**seen: Unpack[Seen]) -> tuple[Signature, ...]:
     return _recognise(tuple(sorted((k, _bare(k, v)) for k, v in seen.items() if v is not None)))
 
 
-SUFFIX = re.compile(r"(?:\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*)+$|@@?[\w.]+$|::h[0-9a-f]{16}$")
-"""What compilers and linkers append to the name of a function."""
+SUFFIX = re.compile(r"(?:\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*)+$|::h[0-9a-f]{16}$")
+"""What compilers append to the name of a function."""
 
 
 def _bare(key: str, value: Any) -> Any:
-    """Return the name of a function without what compilers and linkers append; any other value as it is."""
+    """Return the name of a function without what compilers append; any other value as it is."""
     return SUFFIX.sub("", value) if key in ("stack", "symbol") and isinstance(value, str) else value
 
 

@@ -45,12 +45,6 @@ def test_expected_errors_are_left_out() -> None:
     assert list(observe(Case.of_tables({}))) == []
 
 
-def test_codes_of_logs_are_counted() -> None:
-    rows = [{"line_no": n, "code": "ORA-609", "text": "ORA-609"} for n in (1, 2)]
-    (one,) = observe(Case.of_tables({"logs": rows}))
-    assert (one.subject, one.n, one.failure) == ("ORA-609", 2, False)
-
-
 def test_a_missing_socket_of_the_name_cache_is_expected_and_any_other_is_not() -> None:
     absent = {"name": "connect", "fd": 3, "err": "ENOENT"}
     assert calls({**absent, "path": "/var/run/nscd/socket"}, EXIT) == []

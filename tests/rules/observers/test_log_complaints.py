@@ -121,3 +121,9 @@ def test_odd_rows_give_nothing_and_nothing_gives_nothing() -> None:
 )
 def test_a_template_masks_what_changes(text: str, made: str) -> None:
     assert pl.select(template(pl.lit(text))).item() == made
+
+
+def test_codes_of_logs_are_counted() -> None:
+    rows = [{"line_no": n, "code": "ORA-609", "text": "ORA-609"} for n in (1, 2)]
+    (one,) = observe(Case.of_tables({"logs": rows}))
+    assert (one.subject, one.n, one.failure) == ("ORA-609", 2, False)
