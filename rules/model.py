@@ -520,6 +520,10 @@ class Baseline:
     unit: str
 
 
+FIRST_SHOWN = 7
+"""Number of observations that are shown unasked, on pages and in print."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """A quantity that stands out, with its lines; it names no cause.

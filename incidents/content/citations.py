@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from incidents.content.report import FIRST_OBSERVATIONS, Citation, Claim, Observation, Outlook
+from incidents.content.report import Citation, Claim, Observation, Outlook
 from incidents.content.visible import visible
 
 WIDTH = 80
@@ -77,7 +77,7 @@ def verdict_text(outlook: Outlook, title: str, link: str) -> str:
         out += [f"  {piece.amount:>12}  {visible(piece.share.label)[:62]}" for piece in outlook.seconds.pieces]
     for claim in outlook.carriers:
         out += ["", *_wrap(f"{claim.rule}: {claim.headline}"), *_quoted_text(claim.citations)]
-    for one in outlook.standing_out[:FIRST_OBSERVATIONS]:
+    for one in outlook.first_observations:
         out += ["", *_wrap(f"{one.rank}. {_observed(one)}"), *_quoted_text(one.citations[:1])]
     out += ["", "CLEARED", *_bullets(_cleared(outlook) or ["nothing"])]
     out += ["", "WHAT IT DOES NOT SAY", *_bullets(_untold(outlook))]
@@ -105,7 +105,7 @@ def verdict_markdown(outlook: Outlook, title: str, link: str) -> str:
         out += [f"| {escaped(piece.share.label)} | {piece.amount} |" for piece in outlook.seconds.pieces] + [""]
     for claim in outlook.carriers:
         out += [f"**{escaped(claim.rule)}** {escaped(claim.headline)}", "", *_quoted_markdown(claim.citations)]
-    shown = outlook.standing_out[:FIRST_OBSERVATIONS]
+    shown = outlook.first_observations
     if shown:
         out += ["**What the evidence shows**", "", *[f"{one.rank}. {escaped(_observed(one))}" for one in shown], ""]
     out += ["**Cleared**", "", *[f"- {escaped(text)}" for text in _cleared(outlook) or ["nothing"]], ""]

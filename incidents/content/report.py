@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from incidents.drawing.shares import Share, shares
 from parsers.kinds import kind_of
+from rules.model import FIRST_SHOWN
 
 Json = dict[str, Any]
 
@@ -238,10 +239,6 @@ class Ask:
     id: str = ""
     host: str = ""
     needs: tuple[str, ...] = ()
-
-
-FIRST_OBSERVATIONS = 7
-"""Number of observations that are shown unasked."""
 
 
 @dataclass(frozen=True)
@@ -544,7 +541,7 @@ class Outlook:
 
     @cached_property
     def observations(self) -> list[Observation]:
-        """List all observations of the report in its order; the first `FIRST_OBSERVATIONS` are shown unasked."""
+        """List all observations of the report in its order; the first of those that stand out are shown unasked."""
         return [
             Observation(
                 rank=int(raw.get("rank") or 0),
@@ -563,6 +560,16 @@ class Outlook:
     def standing_out(self) -> list[Observation]:
         """List the observations by which somebody may lose time."""
         return [one for one in self.observations if not one.idle]
+
+    @property
+    def first_observations(self) -> list[Observation]:
+        """List what stands out and is shown unasked."""
+        return self.standing_out[:FIRST_SHOWN]
+
+    @property
+    def more_observations(self) -> list[Observation]:
+        """List what else stands out."""
+        return self.standing_out[FIRST_SHOWN:]
 
     @cached_property
     def points_to(self) -> list[Observation]:

@@ -17,6 +17,9 @@ from rules.model import Clock
 
 Scope = Literal["artifact", "host", "room"]
 
+FAULTS = (Exception, pl.exceptions.PanicException)
+"""Exceptions that count as the failure of a single step. A Polars panic is not an Exception, so it is listed too."""
+
 PLACE: Mapping[str, pl.DataType] = {
     "artifact_id": pl.Int64(),
     "host": pl.String(),

@@ -23,7 +23,7 @@ from typing import Any
 
 import polars as pl
 
-from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import FAULTS, PLACE, CaseTables, DerivedTable, Scope
 from rules.judging.findings_table import EVIDENCE
 from rules.observers.observer import MOST, ObserverModule, Sighting, observers
 from rules.signatures import signatures
@@ -65,9 +65,6 @@ SCOPE: Scope = "artifact"
 
 SECONDS = 30.0
 """Maximum seconds that one observer may take on one artifact; what it found until then is kept."""
-
-FAULTS = (Exception, pl.exceptions.PanicException)
-"""What one observer may raise without stopping the others. A Polars panic is not an Exception."""
 
 
 def version(rules: Path) -> str:

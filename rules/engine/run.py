@@ -22,6 +22,7 @@ import polars as pl
 from rules import registry
 from rules.case.case import Case, columns_of
 from rules.clocks import clock_map as clocks
+from rules.derived.derived_table import FAULTS
 from rules.engine import views
 from rules.engine.sandbox import Rows, Sandbox
 from rules.engine.slices import Slices
@@ -31,9 +32,6 @@ from rules.model import CLASSES, Failed, Layer, Override, ParamUsed, Severity
 from rules.writing.loader import condition, literal
 from rules.writing.packs import Pack
 from rules.writing.rule import Need, Rule
-
-FAULTS = (Exception, pl.exceptions.PanicException)
-"""Exceptions that count as the failure of a single step. A Polars panic is not an Exception, so it is listed too."""
 
 VERSION = "1"
 """Version of the engine: raised when it judges differently; part of every cache key and every finding."""

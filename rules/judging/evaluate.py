@@ -18,7 +18,8 @@ from rules.case import statements
 from rules.case.case import Case
 from rules.case.case_yaml import unknown_names
 from rules.collecting import commands as collect
-from rules.engine.run import FAULTS, VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
+from rules.derived.derived_table import FAULTS
+from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
 from rules.judging import board, scoring
 from rules.judging.asking import asks

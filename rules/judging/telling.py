@@ -11,13 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from rules.model import Citation, Finding, Observation, Report
+from rules.model import FIRST_SHOWN, Citation, Finding, Observation, Report
 
 if TYPE_CHECKING:
     from rules.judging.truth import Asked, Fact
-
-FIRST_SHOWN = 7
-"""Number of observations that are shown first and may tell a fact."""
 
 FEW_LINES = 20
 """Maximum length in lines of a citation that tells a fact: who cites more leaves the looking to the reader."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape as _escape
 
-from rules.model import Citation, Finding, Report
-from rules.reporting.terminal import SHOWN
+from rules.model import FIRST_SHOWN, Citation, Finding, Report
 
 STYLE = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -78,7 +77,7 @@ def _pieces(made: Report) -> Iterable[str]:
 
 
 def _observations(made: Report) -> Iterable[str]:
-    shown = [o for o in made.observations if not o.idle][:SHOWN]
+    shown = [o for o in made.observations if not o.idle][:FIRST_SHOWN]
     if not shown:
         return
     yield "<h2>What stands out</h2><ol>"

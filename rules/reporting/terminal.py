@@ -10,15 +10,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rules.case.case import Case
-from rules.model import Citation, Finding, NotEvaluable, Report
+from rules.model import FIRST_SHOWN, Citation, Finding, NotEvaluable, Report
 from rules.writing.rule import Rule
 
 WIDTH = 100
 MARK = {"critical": "!!!", "major": "!! ", "minor": "!  ", "info": "-  "}
-
-
-SHOWN = 7
-"""Number of observations that are printed."""
 
 
 def report(made: Report, all_asks: bool = False) -> str:
@@ -77,7 +73,7 @@ def report(made: Report, all_asks: bool = False) -> str:
 
 def _observations(made: Report) -> Iterable[str]:
     """Yield the first observations with the place of their lines, and how many others were idle or harmless."""
-    shown = [o for o in made.observations if not o.idle][:SHOWN]
+    shown = [o for o in made.observations if not o.idle][:FIRST_SHOWN]
     if shown:
         yield ""
         yield "What stands out"
