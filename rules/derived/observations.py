@@ -85,7 +85,8 @@ def build(case: CaseTables) -> pl.DataFrame:
         for row in case.table("artifacts", ["artifact_id", "part", "os"]).iter_rows(named=True)
     }
     os = next(iter(set(systems.values())), None) if len(set(systems.values())) == 1 else None
-    rows = [row for one in observers().values() for row in _watch(one, case, os)]
+    asked = [one for one in observers().values() if any(case.may_have(table) for table in one.OBSERVER.tables)]
+    rows = [row for one in asked for row in _watch(one, case, os)]
     return TABLE.rows(rows)
 
 

@@ -3,6 +3,7 @@
 Standing out: of at least two that share, one takes at least twice its even share and more than half of the whole, and
 the whole is worth it (a processor that is 80 % busy, a device with requests). Normal: even shares.
 Worked example: eight processors, soft interrupts 0 on seven and 97 % on the eighth: cpu 3 has 100 % of them.
+Memory nodes are told by their pages: those that went to programs of another node, and a full node beside an empty one.
 Cost: one aggregation over the samples. Source: Gini and Lorenz for shares; the usual practice of looking at mpstat -P ALL.
 """
 
@@ -75,7 +76,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     found = [s for shared in PROCESSORS for s in _uneven(cpus, shared)] + [
         s for shared in DEVICES for s in _uneven(disks, shared)
     ]
-    return sorted([*found, *_processes(case)], key=lambda s: -(s.share or 0.0))
+    return sorted([*found, *_processes(case), *_remote(case), *_free(case)], key=lambda s: -(s.share or 0.0))
 
 
 def _uneven(rows: pl.LazyFrame, shared: Shared) -> Iterator[Sighting]:
@@ -118,6 +119,101 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
     yield from _uneven(
         named, Shared("processor time", pl.col("cpu_pct"), "%", 50.0, {"counter": "one_process_cpu_pct"})
     )
+
+
+NODE = [*PLACE_COLUMNS, "node"]
+
+REMOTE = 0.2
+"""Minimum part of a memory node's pages that go to programs of another node; a few are normal at every start."""
+
+PAGES = 1000.0
+"""Minimum number of such pages: 4 MB are worth no word."""
+
+FULL_PCT, FREE_PCT = 10.0, 50.0
+"""Maximum free part of a node that is full, and minimum free part of another that could have helped."""
+
+
+def _numa(case: CaseTables, metrics: tuple[str, ...]) -> pl.DataFrame:
+    """Return first and last value and line of these metrics, per node."""
+    v = pl.col("value")
+    rows = case.scan("numa", [*NODE, "metric", "value", "line_no", "t_local"], pl.col("metric").is_in(metrics))
+    return (
+        rows.filter(v.is_not_null() & v.is_finite() & pl.col("node").is_not_null())
+        .group_by(*NODE, "metric", maintain_order=True)
+        .agg(
+            v.first().alias("first"),
+            v.last().alias("last"),
+            pl.len().alias("n"),
+            pl.col("line_no").first().alias("line_first"),
+            pl.col("line_no").last().alias("line_no"),
+        )
+        .collect(engine="streaming")
+    )
+
+
+def _remote(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the nodes whose pages go to programs that run on another node."""
+    made = _numa(case, ("local_node", "other_node"))
+    moved = pl.when(pl.col("n") > 1).then(pl.col("last") - pl.col("first")).otherwise("last").alias("moved")
+    for _, node in made.with_columns(moved).group_by(NODE, maintain_order=True):
+        rows = {row["metric"]: row for row in node.iter_rows(named=True)}
+        if len(rows) < 2:
+            continue
+        other, local = rows["other_node"], rows["local_node"]
+        total = other["moved"] + local["moved"]
+        if other["moved"] < PAGES or other["moved"] < REMOTE * total:
+            continue
+        artifact = other["artifact_id"]
+        lines = dict.fromkeys(
+            ((other["line_no"], "to others"), (other["line_first"], "before"), (local["line_no"], "to its own"))
+        )
+        yield Sighting(
+            kind="lopsided",
+            subject=f"node {other['node']} other_node",
+            headline=(
+                f"{other['moved']:,.0f} of {total:,.0f} pages of memory node {other['node']} went to programs of another node,"
+                f" {local['moved']:,.0f} to its own"
+            ),
+            name="other_node_pages",
+            value=other["moved"],
+            unit="count",
+            lines=tuple(Lines(artifact, line, line, role) for line, role in lines),
+            **place(other),
+            against="its own programs",
+            against_value=local["moved"],
+            share=other["moved"] / total,
+            n=other["n"],
+            seen=({"counter": "other_node"},),
+        )
+
+
+def _free(case: CaseTables) -> Iterator[Sighting]:
+    """Yield a node without free memory beside one that has plenty."""
+    made = _numa(case, ("mem_kb", "free_kb"))
+    whole = made.filter(pl.col("metric") == "mem_kb").select(*NODE, pl.col("last").alias("mem_kb"))
+    free = made.filter(pl.col("metric") == "free_kb").join(whole, on=NODE, nulls_equal=True)
+    free = free.filter(pl.col("mem_kb") > 0).with_columns((100 * pl.col("last") / pl.col("mem_kb")).alias("pct"))
+    for _, nodes in free.sort("pct").group_by(PLACE_COLUMNS, maintain_order=True):
+        full, empty = nodes.row(0, named=True), nodes.row(-1, named=True)
+        if full["pct"] <= FULL_PCT and empty["pct"] >= FREE_PCT:
+            yield Sighting(
+                kind="lopsided",
+                subject=f"node {full['node']} free",
+                headline=(
+                    f"Memory node {full['node']} has {figure(full['pct'], '%')} free ({figure(full['last'], 'kB')}),"
+                    f" node {empty['node']} {figure(empty['pct'], '%')} ({figure(empty['last'], 'kB')})"
+                ),
+                name="node_free_kb",
+                value=full["last"],
+                unit="kB",
+                lines=tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], "free") for r in (full, empty)),
+                **place(full),
+                against="the emptiest node",
+                against_value=empty["last"],
+                share=(empty["pct"] - full["pct"]) / 100,
+                n=nodes.height,
+                seen=({"counter": "node_free_kb"},),
+            )
 
 
 def _sighting(row: dict[str, Any], who: str, shared: Shared, share: float, others: float, members: int) -> Sighting:

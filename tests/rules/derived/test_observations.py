@@ -62,6 +62,14 @@ def test_a_slow_observer_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     assert str(failed["headline"]).startswith("took longer than")
 
 
+def test_an_observer_without_its_tables_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def observe(case: object) -> Iterator[Sighting]:
+        raise AssertionError("asked without rows")
+
+    monkeypatch.setattr(observations, "observers", lambda: {"toy": SimpleNamespace(OBSERVER=OBSERVER, observe=observe)})
+    assert observations.build(Case.of_tables({"ps": [{"line_no": 1, "pid": 1}]})).is_empty()
+
+
 def test_only_the_largest_are_kept_but_every_normal_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = build(monkeypatch, *(sighting(n, normal=n > MOST + 5) for n in range(1, MOST + 8)))
     assert len(rows) == MOST + 2

@@ -63,5 +63,35 @@ def test_one_process_takes_the_processor() -> None:
     assert made.subject == "py (pid 2) processor time"
 
 
+def nodes(*rows: tuple[int, str, float]) -> list[Sighting]:
+    made = [{"line_no": n, "node": node, "metric": metric, "value": v} for n, (node, metric, v) in enumerate(rows, 1)]
+    return list(observe(Case.of_tables({"numa": made})))
+
+
+def test_pages_of_a_node_go_to_programs_of_another() -> None:
+    before = [(1, "local_node", 5_000.0), (1, "other_node", 900.0)]
+    (made,) = nodes(*before, (1, "local_node", 5_204.0), (1, "other_node", 78_751.0))
+    assert made.headline == "77,851 of 78,055 pages of memory node 1 went to programs of another node, 204 to its own"
+    assert [c.line_from for c in made.lines] == [4, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("local", "other", "stands"),
+    [(4000.0, 1000.0, True), (4001.0, 1000.0, False), (0.0, 999.0, False), (0.0, 1000.0, True)],
+)
+def test_a_fifth_and_a_thousand_pages_are_worth_a_word(local: float, other: float, stands: bool) -> None:
+    assert bool(nodes((0, "local_node", local), (0, "other_node", other))) is stands
+
+
+@pytest.mark.parametrize(
+    ("full", "empty", "stands"), [(10.0, 50.0, True), (10.1, 50.0, False), (10.0, 49.9, False), (90.0, 95.0, False)]
+)
+def test_a_full_node_beside_an_empty_one(full: float, empty: float, stands: bool) -> None:
+    rows = [
+        (n, metric, v) for n, free in enumerate((full, empty)) for metric, v in (("mem_kb", 1e2), ("free_kb", free))
+    ]
+    assert bool(nodes(*rows)) is stands
+
+
 def test_nothing() -> None:
     assert list(observe(Case.of_tables({}))) == []
