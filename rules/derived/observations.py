@@ -104,12 +104,12 @@ def _watch(one: ObserverModule, case: CaseTables, os: str | None) -> Iterator[di
         failed = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
     shown = [s for s in found if not s.normal]
     for sighting in [*shown[:MOST], *(s for s in found if s.normal)]:
-        yield {"observer": name, **_row(sighting, os)}
+        yield {"observer": name, **_row(sighting, name, os)}
     if failed:
         yield {"observer": name, "kind": "failed", "subject": name, "headline": failed, "evidence": [], "normal": True}
 
 
-def _row(s: Sighting, os: str | None) -> dict[str, Any]:
+def _row(s: Sighting, observer: str, os: str | None) -> dict[str, Any]:
     first = s.lines[0] if s.lines else None
     cited = [
         {"artifact_id": c.artifact, "line_from": c.line_from, "line_to": c.line_to, "role": c.role} for c in s.lines
@@ -121,15 +121,15 @@ def _row(s: Sighting, os: str | None) -> dict[str, Any]:
         "line_no": first.line_from if first else None,
         "line_end": first.line_to if first else None,
         "evidence": cited,
-        **_recognised(s, os),
+        **_recognised(s, observer, os),
     }
 
 
-def _recognised(s: Sighting, os: str | None) -> Mapping[str, Any]:
+def _recognised(s: Sighting, observer: str, os: str | None) -> Mapping[str, Any]:
     """Return what the sighting was recognised as: the strongest signature, of equal ones the nearest to the leaf."""
     found: list[signatures.Signature] = []
     for seen in s.seen:
-        whole: signatures.Seen = {**seen}
+        whole: signatures.Seen = {**seen, "observer": observer}
         if os:
             whole.setdefault("os", os)
         found += signatures.recognise(**whole)

@@ -9,8 +9,8 @@ a suspect or an undecided board.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rules.judging.scoring import CAUSES
@@ -84,29 +84,37 @@ def explanations(
     groups: dict[tuple[str | None, str], list[Row]] = {}
     for row in listed:
         groups.setdefault((row["host"], row["mechanism"]), []).append(row)
-    made = [
-        _explanation(mechanisms()[name], host, held, every, known, findings, hypotheses, quiet or {})
-        for (host, name), held in groups.items()
-    ]
+    weights = {key: _weight(held, every) for key, held in groups.items()}
+    made = []
+    for (host, name), held in groups.items():
+        weight, felt = weights[host, name]
+        heavier = {n for (h, n), (w, _) in weights.items() if h == host and w > weight}
+        against = [*_contradictions(mechanisms()[name], host, held, every, known, heavier)]
+        made.append(
+            _explanation(mechanisms()[name], host, held, weight, felt, against, findings, hypotheses, quiet or {})
+        )
     return tuple(sorted(made, key=lambda e: -e.weight))
 
 
 def lead(made: Sequence[Explanation]) -> Explanation | None:
-    """Return the explanation that is a lead, with its rivals, or None."""
-    for one in made:
-        if (
-            one.mechanism.follow
-            or not one.felt
-            or one.weight < HALF
-            or one.against
-            or not (one.named or one.independent)
-        ):
-            continue
-        rivals = [o for o in made if o is not one and not o.mechanism.follow and not o.against]
+    """Return the explanation that is a lead, with its rivals, or None.
+
+    A wait for somebody else (`follow`) is one only if nothing else is, and if a name says who that is (a database, a
+    directory): a lead to a layer, not to a reason. What another lead brings along is not one beside it. A rival is named
+    or seen twice too, or is heavier.
+    """
+    sure = [o for o in made if o.felt and not o.against and (o.named or o.independent)]
+    able = [o for o in sure if o.weight >= HALF]
+    able = [o for o in able if not o.mechanism.follow] or [o for o in able if o.layer != o.mechanism.layer]
+    brought = {name for o in able for name in o.mechanism.brings}
+    able = [o for o in able if o.mechanism.mechanism not in brought]
+    for one in able:
+        others = [o for o in made if o is not one and not o.mechanism.follow and not o.against]
+        rivals = [o for o in others if (o in sure or o.weight > one.weight) and o.mechanism.mechanism not in brought]
         if any(o.weight > HALF * one.weight and o.layer != one.layer for o in rivals):
             return None
-        names = tuple(o.mechanism.is_ for o in rivals) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)
-        return Explanation(**{**one.__dict__, "rivals": names})
+        names = tuple(o.mechanism.is_ for o in others) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)
+        return replace(one, rivals=names)
     return None
 
 
@@ -137,18 +145,17 @@ def _explanation(
     mechanism: Mechanism,
     host: str | None,
     rows: list[Row],
-    every: Sequence[Row],
-    measures: Sequence[Row],
+    weight: float,
+    felt: bool,
+    against: Sequence[str],
     findings: Sequence[Finding],
     hypotheses: Sequence[Hypothesis],
     quiet: Mapping[str, Sequence[str]],
 ) -> Explanation:
     layer = next((r["layer"] for r in rows if r["layer"]), mechanism.layer)
-    against = [*_contradictions(mechanism, host, rows, every, measures)]
-    against += _excluded(mechanism, layer, rows, findings, hypotheses)
+    against = [*against, *_excluded(mechanism, layer, rows, findings, hypotheses)]
     silent = quiet.get(mechanism.hypothesis, ())
     weak = (f"{', '.join(silent)} looked at the same host and stayed quiet",) if silent else ()
-    weight, felt = _weight(rows, every)
     return Explanation(
         mechanism,
         layer,
@@ -215,8 +222,14 @@ def _independent(rows: Sequence[Row]) -> bool:
 
 
 def _contradictions(
-    mechanism: Mechanism, host: str | None, rows: Sequence[Row], every: Sequence[Row], measures: Sequence[Row]
+    mechanism: Mechanism,
+    host: str | None,
+    rows: Sequence[Row],
+    every: Sequence[Row],
+    measures: Sequence[Row],
+    heavier: Collection[str],
 ) -> Iterable[str]:
+    """Yield what speaks against a mechanism; another one of the same lines does so only if it is `heavier`."""
     for c in mechanism.contradicted_by:
         if c.measure is not None:
             values = [
@@ -226,7 +239,7 @@ def _contradictions(
                 (c.below is not None and max(values) < c.below) or (c.above is not None and min(values) > c.above)
             ):
                 yield c.because
-        if c.mechanism is not None and any(
+        if c.mechanism in heavier and any(
             o["mechanism"] == c.mechanism and _same_lines(o, r) for o in every for r in rows
         ):
             yield c.because

@@ -43,6 +43,9 @@ REGULAR = 3
 PARKED = 0.8
 """Minimum part of a thread's time that a lock, sleep or poll holds for the thread to be called parked."""
 
+EVENT_LOOPS = ["epoll_wait", "epoll_pwait", "epoll_pwait2", "kevent", "port_getn", "port_get"]
+"""Waits on many descriptors at once: one that ends without an event lasted as long as the program chose."""
+
 LONGEST_S = 30 * 86400.0
 """Maximum believable wait in seconds; anything longer is a broken stamp."""
 
@@ -146,6 +149,7 @@ def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:
         | (reads & (pl.col("side") == "server").fill_null(value=False))
         | (name.is_in(POLLS) & (kind == "poll") & pl.col("pid").is_in(serving))
         | worker
+        | (name.is_in(EVENT_LOOPS) & (pl.col("ret") == 0))
         | (reads & (pl.col("path").fill_null("").str.contains(r"^/dev/(tty|pts)")))
     )
     return held.select(idle.fill_null(value=False).alias("idle"))["idle"]

@@ -45,7 +45,7 @@ FEW = 5
 
 LARGE = 0.2
 
-SEVERAL = r"^\d+ different ones"
+SEVERAL = r"^\d+ targets"
 """Target of a group of one call over all its targets."""
 
 TARGETS = 3
@@ -186,7 +186,8 @@ def _together(threads: pl.DataFrame) -> pl.DataFrame:
         "targets",
         pl.when(pl.col("folder").is_not_null()).then(pl.format(", most in {}", "folder")).otherwise(pl.lit("")),
     )
-    joined = _grouped(rows, keys).join(named, on=keys, nulls_equal=True).with_columns(whole.alias("target"))
+    whole_threads = _grouped(rows, [*keys, "pid", "lwp"]).with_columns(pl.lit(None, pl.String).alias("target"))
+    joined = _grouped(whole_threads, keys).join(named, on=keys, nulls_equal=True).with_columns(whole.alias("target"))
     return joined.select(_grouped(rows.head(0), GROUP).columns)
 
 

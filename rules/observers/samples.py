@@ -22,7 +22,8 @@ class Measure:
 
     `value` is computed per sample; it stands out where it is at least `bound` (`low`: at most). `kind` is the kind of the
     sighting, `says` a sentence with {value}, {worst}, {n}, {of}, {who}. `share_of` turns the value into a share (100 for
-    percent), None if it has none. One that is not `shown` is only kept, to contradict.
+    percent); without it the share is that of the samples in which the value is at least `felt` (None: no share). One
+    that is not `shown` is only kept, to contradict.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Measure:
     says: str
     subject: str
     share_of: float | None = None
+    felt: float | None = None
     low: bool = False
     kind: str = "saturation"
     seen: tuple[Seen, ...] = ()
@@ -66,6 +68,7 @@ def worst(
             .agg(
                 pl.len().alias("of"),
                 beyond.sum().alias("n"),
+                (v >= m.felt if m.felt is not None else pl.lit(None, pl.Boolean)).mean().alias("felt"),
                 v.median().alias("median"),
                 v.get(at).alias("worst"),
                 pl.col("line_no").get(at),
@@ -122,7 +125,7 @@ def made_of(m: Measure, row: Mapping[str, Any], stands: bool, who: str) -> Sight
         t_to=row["t_to"],
         against="its bound",
         against_value=m.bound,
-        share=min(1.0, max(0.0, row["median"] / m.share_of)) if m.share_of else None,
+        share=min(1.0, max(0.0, row["median"] / m.share_of)) if m.share_of else row["felt"],
         n=row["n"],
         seen=m.seen if stands else (),
         normal=not stands,

@@ -38,6 +38,9 @@ PRESSURE_PCT = 10.0
 SLOW_MS = 20.0
 """Bound of a device's response: a random read of a single disk takes 5 to 10 ms, of flash below 1."""
 
+SWAPPED_KBPS = 1000.0
+"""Rate of swapping in kB per s that programs feel: a disk brings some 250 pages a second one by one."""
+
 VMSTAT = ["r", "idle", "wa", "st", "sys", "cs", "sr", "so_kbps", "si_kbps", "free_kb", "usr"]
 _IDLE = pl.col("idle").fill_null(100.0 - pl.col("usr") - pl.col("sys"))
 
@@ -100,6 +103,7 @@ HOST = (
         "Pages were scanned for free memory, {value} ({worst} at worst)",
         "sr",
         seen=({"counter": "scan_rate_ps"},),
+        felt=200.0,
     ),
     Measure(
         "swap_out_kbps",
@@ -109,6 +113,7 @@ HOST = (
         "{value} were written to swap ({worst} at worst), in {n} of {of} samples",
         "so",
         seen=({"counter": "swap_out_kbps"},),
+        felt=SWAPPED_KBPS,
     ),
     Measure(
         "swap_in_kbps",
@@ -118,6 +123,7 @@ HOST = (
         "{value} were read from swap ({worst} at worst), in {n} of {of} samples",
         "si",
         seen=({"counter": "swap_in_kbps"},),
+        felt=SWAPPED_KBPS,
     ),
 )
 
@@ -140,6 +146,7 @@ DEVICE = (
         "{who} answered in {value} ({worst} in the worst of {of} samples)",
         "response",
         seen=({"counter": "disk_response_ms"},),
+        felt=SLOW_MS,
     ),
     Measure(
         "disk_queue",
@@ -160,6 +167,7 @@ PER_CPU = Measure(
     "{value} threads were ready to run for each processor ({worst} at worst)",
     "run queue",
     seen=({"counter": "run_queue_per_cpu"},),
+    felt=2.0,
 )
 
 QUEUE = Measure(

@@ -50,7 +50,8 @@ class Mechanism:
     """One entry of mechanisms.yaml.
 
     `contradicted_by` may be empty only with a reason in `none_known`. `follow` marks a wait for somebody else (a child,
-    a peer): the answer is owed at the other end, so it is followed and never a lead.
+    a peer): the answer is owed at the other end, so it is followed, and a lead only where a name tells who that is.
+    `brings` names the mechanisms that are seen wherever this one is at work, such as paging by a full memory node.
     """
 
     mechanism: str
@@ -62,6 +63,7 @@ class Mechanism:
     none_known: str | None = None
     looks_like: tuple[str, ...] = ()
     follow: bool = False
+    brings: tuple[str, ...] = ()
 
 
 @functools.cache

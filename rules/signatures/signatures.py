@@ -40,7 +40,7 @@ class Seen(TypedDict, total=False):
     """What an observation saw: any of the names that a signature may match.
 
     `stack` is a function of a kernel (frame, wait channel), `symbol` one of a program or library, `process` a program's
-    name, `seconds` a duration, `value` the text of a setting, `os` the system of the host. A path may be that of a file,
+    name, `seconds` a duration, `value` the text of a setting, `os` the system of the host, `observer` who saw it. A path may be that of a file,
     socket, door or device.
     """
 
@@ -60,6 +60,7 @@ class Seen(TypedDict, total=False):
     log: str
     seconds: float
     os: str
+    observer: str
 
 
 KEYS = tuple(Seen.__annotations__)
@@ -180,7 +181,8 @@ ORDER: tuple[Strength, ...] = ("mechanism", "shape", "idle", "harmless", "remark
 
 
 def recognise(**seen: Unpack[Seen]) -> tuple[Signature, ...]:
-    """Return the signatures that fit what was seen, best first: the one that asks for most, then the strongest.
+    """Return the signatures that fit what was seen, best first: the one that asks for most, then one that knows more
+    than the name of the call, then the strongest.
 
     Returns an empty tuple if nothing fits. Any subset of keys may be given.
     """
@@ -200,7 +202,7 @@ def _bare(key: str, value: Any) -> Any:
 def _recognise(items: tuple[tuple[str, Any], ...]) -> tuple[Signature, ...]:
     seen = cast(Seen, dict(items))
     found = [one for key, value in items for one in _candidates(key, value) if one.matches(seen)]
-    return tuple(sorted(found, key=lambda s: (-len(s.match), ORDER.index(s.strength))))
+    return tuple(sorted(found, key=lambda s: (-len(s.match), set(s.match) == {"call"}, ORDER.index(s.strength))))
 
 
 def _candidates(key: str, value: Any) -> Iterator[Signature]:

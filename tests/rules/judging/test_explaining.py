@@ -26,11 +26,15 @@ NAMES = replace(
 CHILD = replace(
     FLUSH, mechanism="child-wait", is_="waits for a child", layer="client_app", hypothesis="H-CLIENT", follow=True
 )
+FULL = replace(FLUSH, mechanism="full-node", is_="a node is full", brings=("resolver-timeout",))
+LATE = replace(NAMES, mechanism="late-answer", contradicted_by=(Contradiction("no answer", mechanism="no-answer"),))
+NONE = replace(NAMES, mechanism="no-answer", contradicted_by=(Contradiction("an answer", mechanism="late-answer"),))
+ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE)
 
 
 @pytest.fixture(autouse=True)
 def _mechanisms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explaining, "mechanisms", lambda: {m.mechanism: m for m in (JOURNAL, FLUSH, NAMES, CHILD)})
+    monkeypatch.setattr(explaining, "mechanisms", lambda: {m.mechanism: m for m in ALL})
 
 
 def seen(line: int, mechanism: str | None = "journal-wait", **more: Any) -> dict[str, Any]:
@@ -97,6 +101,31 @@ def test_a_rival_of_another_layer_excludes_a_lead() -> None:
     assert led(seen(1), rival) is None
     assert led(seen(1), {**rival, "seconds": 2.9}) == "journal-wait"
     assert led(seen(1), seen(5, "child-wait", seconds=9.0)) == "journal-wait"  # followed, not a rival
+
+
+def test_a_shape_is_a_rival_only_if_it_is_heavier() -> None:
+    shape = seen(5, "resolver-timeout", seconds=5.9, layer="name_service", strength="shape")
+    assert led(seen(1), shape) == "journal-wait"
+    assert led(seen(1), {**shape, "seconds": 6.1}) is None
+
+
+def test_what_a_lead_brings_along_is_no_rival_and_no_lead() -> None:
+    queue = seen(5, "resolver-timeout", seconds=9.0, layer="name_service")
+    assert led(seen(1, "flush-wait"), queue) is None
+    assert led(seen(1, "full-node"), queue) == "full-node"
+
+
+def test_a_wait_for_a_known_server_leads_to_its_layer_if_nothing_else_does() -> None:
+    peer = seen(5, "child-wait", seconds=9.0, layer="database")
+    assert led(peer) == "child-wait"
+    assert led(seen(1), peer) == "journal-wait"
+    assert led({**peer, "layer": None}) is None
+
+
+def test_the_lighter_of_two_that_exclude_each_other_gives_way() -> None:
+    late, none = seen(1, "late-answer", seconds=9.0), seen(1, "no-answer", seconds=2.0)
+    assert led(late, none) == "late-answer"
+    assert led({**late, "seconds": 1.0}, {**none, "seconds": 9.0}) == "no-answer"
 
 
 def test_the_board_and_a_clearing_exclude_it() -> None:

@@ -63,7 +63,7 @@ def test_each_mechanism_has_a_column_on_the_board_and_something_against_it() -> 
         assert one.hypothesis in CAUSES, one.mechanism
         assert one.next, f"{one.mechanism} says nothing that would prove it"
         assert one.contradicted_by or one.none_known, f"{one.mechanism} names nothing that would contradict it"
-        assert all(other in mechanisms() for other in one.looks_like), one.mechanism
+        assert all(other in mechanisms() for other in (*one.looks_like, *one.brings)), one.mechanism
         assert all(c.mechanism is None or c.mechanism in mechanisms() for c in one.contradicted_by), one.mechanism
 
 
