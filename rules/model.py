@@ -523,6 +523,9 @@ class Baseline:
 FIRST_SHOWN = 7
 """Number of observations that are shown unasked, on pages and in print."""
 
+WITHIN_BOUNDS = "within its bounds"
+"""What is said of an observation that is `normal`."""
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -530,7 +533,8 @@ class Observation:
 
     `seconds` is wall time on somebody's way, `share` is 0 to 1 of what the observer says in `headline`. `means` says
     what the subject stands for, by its best signature, and `signatures` lists what it was recognised as. Observations
-    that are `idle` or harmless come last.
+    that are `idle` or harmless come last, after measures within their bounds (`normal`), which are told where little
+    stands out.
     """
 
     rank: int
@@ -552,6 +556,7 @@ class Observation:
     signatures: tuple[str, ...]
     mechanism: str | None
     layer: str | None
+    normal: bool
     idle: bool
     idle_reason: str | None
     citations: tuple[Citation, ...]

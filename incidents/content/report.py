@@ -250,6 +250,8 @@ class Observation:
     means: str
     mechanism: str
     host: str
+    normal: bool
+    """Whether it is a measure within its bounds, told because little stands out."""
     idle: bool
     reason: str
     """Why nobody loses time by it, if it is idle or harmless."""
@@ -549,6 +551,7 @@ class Outlook:
                 means=str(raw.get("means") or ""),
                 mechanism=str(raw.get("mechanism") or ""),
                 host=str(raw.get("host") or ""),
+                normal=bool(raw.get("normal")),
                 idle=bool(raw.get("idle")),
                 reason=str(raw.get("idle_reason") or ""),
                 citations=citations(raw.get("citations") or [], self.slug, self.held),

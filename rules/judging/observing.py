@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rules.case.case import Case
-from rules.model import Baseline, Citation, Failed, Observation, Quantity
+from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity
 
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
@@ -39,9 +39,10 @@ REMARK = 0.08
 
 @dataclass(frozen=True)
 class Observed:
-    """What the observers saw of a case: ranked rows of the table and the same as observations, measures, and failures.
+    """What the observers saw of a case: ranked rows of what stands out, observations, measures, and failures.
 
-    `rows` and `observations` correspond one to one. `measures` holds every row with a figure, normal ones too.
+    `observations` holds the rows and the measures within bounds that are told beside them, `measures` every row with a
+    figure.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
@@ -54,15 +55,37 @@ def observed(case: Case, cite: Cite) -> Observed:
     """Return what the observers saw, ranked."""
     rows = case.scan("observations").collect().to_dicts() if case.has("observations") else []
     failed = tuple(Failed(f"observer {r['observer']}", r["headline"], r["host"]) for r in rows if r["kind"] == "failed")
+    cited = [r for r in rows if r["evidence"]]
+    first = ranked([r for r in cited if not r["normal"]], _excess(case))
+    busy = [r for r in first if not r["idle"]]
+    fill = within_bounds([r for r in cited if r["normal"]])[: max(0, FIRST_SHOWN - len(busy))]
     kept: dict[str, dict[str, Any]] = {}
-    for row in ranked([r for r in rows if not r["normal"] and r["evidence"]], _excess(case)):
+    for row in [*busy, *fill, *(r for r in first if r["idle"])]:
         kept.setdefault(_key(case, row), row)
     return Observed(
-        tuple(kept.values()),
+        tuple(row for row in kept.values() if not row["normal"]),
         tuple(_observation(n, key, row, cite) for n, (key, row) in enumerate(kept.items(), 1)),
         tuple(r for r in rows if r["value"] is not None),
         failed,
     )
+
+
+def within_bounds(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the measures within their bounds that a reader may want to know, the nearest to its bound first.
+
+    They fill the first lines where little stands out, so that readable evidence is never silent. Each measure of an
+    artifact is told once; one that is 0 tells nothing.
+    """
+
+    def near(row: dict[str, Any]) -> float:
+        value, bound = row["value"] or 0.0, row["against_value"] or 0.0
+        return min(value / bound, bound / value) if value > 0 and bound > 0 else 0.0
+
+    found: dict[tuple[Any, str], dict[str, Any]] = {}
+    for row in sorted(rows, key=near, reverse=True):
+        if near(row) > 0:
+            found.setdefault((row["artifact_id"], row["name"]), row)
+    return list(found.values())
 
 
 def _excess(case: Case) -> float | None:
@@ -156,6 +179,7 @@ def _observation(rank: int, key: str, row: dict[str, Any], cite: Cite) -> Observ
         signatures=tuple(row["signatures"] or ()),
         mechanism=row["mechanism"],
         layer=row["layer"],
+        normal=bool(row["normal"]),
         idle=bool(row["idle"]),
         idle_reason=row["idle"],
         citations=tuple(

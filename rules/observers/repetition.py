@@ -45,6 +45,9 @@ FEW = 5
 
 LARGE = 0.2
 
+MOST_CALLS = 0.5
+"""Minimum part of all calls of a trace that like calls, if they move no data, are to stand out whatever their time."""
+
 SEVERAL = r"^\d+ targets"
 """Target of a group of one call over all its targets."""
 
@@ -71,7 +74,9 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     for rows in calls(case, pl.col("name").is_not_null()):
         spans.append(
             rows.group_by("artifact_id").agg(
-                (pl.col("done_s") - pl.col("own_s").fill_null(0)).min().alias("a"), pl.col("done_s").max().alias("b")
+                (pl.col("done_s") - pl.col("own_s").fill_null(0)).min().alias("a"),
+                pl.col("done_s").max().alias("b"),
+                pl.len().alias("all"),
             )
         )
         own = pl.when(pl.col("own_s").is_between(0, LONGEST_S)).then("own_s")
@@ -95,7 +100,11 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         parts.append(threads)
     if not parts:
         return
-    covers = pl.concat(spans).group_by("artifact_id").agg((pl.col("b").max() - pl.col("a").min()).alias("of"))
+    covers = (
+        pl.concat(spans)
+        .group_by("artifact_id")
+        .agg((pl.col("b").max() - pl.col("a").min()).alias("of"), pl.col("all").sum())
+    )
     threads = pl.concat(parts)
     groups = pl.concat([_grouped(threads, GROUP), _together(threads)]).join(covers, on="artifact_id", how="left")
     forks = pl.col("name").str.contains(FORK_NAME)
@@ -117,8 +126,14 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     moves = pl.col("name").is_in([*READ_NAMES, *WRITE_NAMES])
     small = moves & (pl.col("bytes") <= SMALL) & (pl.col("n") >= BYTEWISE)
     untimed = ~pl.col("timed") & (pl.col("n") >= BYTEWISE)
-    out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | (forks & (pl.col("n") >= MANY))
-    for row in groups.filter(out).sort("wall", "n", descending=True).head(40).iter_rows(named=True):
+    often = ~moves & (pl.col("n") >= BYTEWISE) & (pl.col("n") >= MOST_CALLS * pl.col("all"))
+    out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | often | (forks & (pl.col("n") >= MANY))
+    groups = groups.with_columns(out.fill_null(value=False).alias("out")).sort("out", "wall", "n", descending=True)
+    # The call with the most time and the one that is made most are told even if they are as usual.
+    usual = pl.concat(
+        [groups.filter(pl.col("target").is_null()).sort(by, descending=True).unique("artifact_id", keep="first") for by in ("wall", "n")]
+    ).filter(~pl.col("out") & (pl.col("n") > 1)).unique(["artifact_id", "name"], keep="first", maintain_order=True)  # fmt: skip
+    for row in pl.concat([groups.filter("out").head(40), usual]).iter_rows(named=True):
         each = ""
         if row["bytes"] is not None and row["name"] in (*READ_NAMES, *WRITE_NAMES):
             each = f" of {row['bytes']:,.0f} bytes (median)"
@@ -152,6 +167,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             of_s=row["of"] if row["timed"] else None,
             n=row["n"],
             seen=seen(row),
+            normal=not row["out"],
         )
 
 

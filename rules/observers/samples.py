@@ -13,6 +13,9 @@ from rules.observers.observer import Lines, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
 
 KEYS = [*PLACE_COLUMNS, "part"]
+SERIES = [key for key in KEYS if key != "clock"]
+"""What rows of one series share; of several rows with one stamp only the first may have a clock."""
+
 ROW = [*KEYS, "line_no", "line_end", "t_local", "first"]
 
 
@@ -49,14 +52,14 @@ def sampled(case: CaseTables, table: str, columns: Iterable[str], by: Sequence[s
     """Return the samples of a table; those since boot only for series that have no other."""
     rows = case.scan(table, [*ROW, *by, *columns])
     since_boot = pl.col("first").fill_null(False)
-    return rows.filter(~since_boot | since_boot.all().over([*KEYS, *by]))
+    return rows.filter(~since_boot | since_boot.all().over([*SERIES, *by]))
 
 
 def worst(
     rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str] = ()
 ) -> Iterator[tuple[Measure, dict[str, Any]]]:
     """Yield for each measure and series the numbers that a sighting needs: n, of, median, worst and its row."""
-    keys = [*KEYS, *by]
+    keys = [*SERIES, *by]
     for m in measures:
         v = pl.col("v")
         beyond = v <= m.bound if m.low else v >= m.bound
@@ -71,6 +74,7 @@ def worst(
                 (v >= m.felt if m.felt is not None else pl.lit(None, pl.Boolean)).mean().alias("felt"),
                 v.median().alias("median"),
                 v.get(at).alias("worst"),
+                pl.col("clock").drop_nulls().first(),
                 pl.col("line_no").get(at),
                 pl.col("line_end").get(at),
                 pl.col("t_local").min().alias("t_from"),

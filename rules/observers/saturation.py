@@ -16,7 +16,7 @@ import polars as pl
 
 from rules.derived.derived_table import CaseTables
 from rules.observers.observer import Observer, Sighting
-from rules.observers.samples import Measure, sampled, sightings
+from rules.observers.samples import SERIES, Measure, sampled, sightings
 
 OBSERVER = Observer("saturation", "What is full?", ("vmstat", "mpstat", "iostat", "counters", "meminfo"))
 
@@ -41,7 +41,12 @@ SLOW_MS = 20.0
 SWAPPED_KBPS = 1000.0
 """Rate of swapping in kB per s that programs feel: a disk brings some 250 pages a second one by one."""
 
-VMSTAT = ["r", "idle", "wa", "st", "sys", "cs", "sr", "so_kbps", "si_kbps", "free_kb", "usr"]
+SWAP_USED_PCT = 50.0
+"""Bound of used swap: half of it means that memory was short for long, and it may run out."""
+
+VMSTAT = ["r", "b", "idle", "wa", "st", "sys", "cs", "sr", "so_kbps", "si_kbps", "usr", "nice", "load1"]
+VMSTAT += ["api_kbps", "apo_kbps", "swap_used_kb", "swap_free_kb"]
+MPSTAT = ["idle", "wa", "st", "sys", "usr", "nice"]
 _IDLE = pl.col("idle").fill_null(100.0 - pl.col("usr") - pl.col("sys"))
 
 HOST = (
@@ -54,6 +59,15 @@ HOST = (
         "CPU",
         100.0,
         seen=({"counter": "cpu_busy_pct"},),
+    ),
+    Measure(
+        "cpu_user_pct",
+        pl.col("usr") + pl.col("nice").fill_null(0.0),
+        "%",
+        BUSY_PCT,
+        "Programs took {value} of the processors ({worst} at worst)",
+        "usr",
+        100.0,
     ),
     Measure("cpu_idle_pct", _IDLE, "%", 5.0, "The processors were {value} idle", "idle", low=True, shown=False),
     Measure(
@@ -107,7 +121,7 @@ HOST = (
     ),
     Measure(
         "swap_out_kbps",
-        pl.col("so_kbps"),
+        pl.coalesce("so_kbps", "apo_kbps"),
         "kB per s",
         1.0,
         "{value} were written to swap ({worst} at worst), in {n} of {of} samples",
@@ -117,13 +131,38 @@ HOST = (
     ),
     Measure(
         "swap_in_kbps",
-        pl.col("si_kbps"),
+        pl.coalesce("si_kbps", "api_kbps"),
         "kB per s",
         1.0,
         "{value} were read from swap ({worst} at worst), in {n} of {of} samples",
         "si",
         seen=({"counter": "swap_in_kbps"},),
         felt=SWAPPED_KBPS,
+    ),
+)
+
+HOST_ONLY = (
+    Measure(
+        "blocked_threads",
+        pl.col("b"),
+        "",
+        2.0,
+        "{value} threads were blocked, as a rule for reads and writes ({worst} at worst)",
+        "b",
+        seen=({"counter": "blocked_threads"},),
+    ),
+    Measure(
+        "load_average", pl.col("load1"), "", 8.0, "The load average was {value} ({worst} at worst)", "load average"
+    ),
+    Measure(
+        "swap_used_pct",
+        100.0 * pl.col("swap_used_kb") / (pl.col("swap_used_kb") + pl.col("swap_free_kb")),
+        "%",
+        SWAP_USED_PCT,
+        "{value} of the swap was used ({worst} at worst)",
+        "swap",
+        100.0,
+        seen=({"counter": "swap_used_pct"},),
     ),
 )
 
@@ -189,13 +228,27 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 def _host(case: CaseTables) -> Iterator[Sighting]:
     rows = sampled(case, "vmstat", VMSTAT)
-    yield from sightings(rows, HOST)
+    yield from sightings(rows, [*HOST, *HOST_ONLY])
+    yield from sightings(_all_processors(case), [m for m in HOST if m.name in OF_PROCESSORS])
     hosts = case.table("hosts", ["host", "ncpu"])
     known = pl.concat([hosts, _counted(case)]).filter(pl.col("ncpu") > 0).unique("host", keep="first")
     unknown = rows.join(known.lazy(), on="host", how="anti", nulls_equal=True)
     yield from sightings(unknown, [QUEUE])
     if not known.is_empty():
         yield from sightings(rows.join(known.lazy(), on="host", how="inner", nulls_equal=True), [PER_CPU])
+
+
+OF_PROCESSORS = ("cpu_busy_pct", "cpu_user_pct", "cpu_sys_pct", "cpu_wait_io_pct", "cpu_steal_pct")
+
+
+def _all_processors(case: CaseTables) -> pl.LazyFrame:
+    """Return the mean over the processors per sample, of artifacts that list only single processors."""
+    listed = case.scan("vmstat", ["artifact_id", "part", "idle"]).filter(pl.col("idle").is_not_null())
+    rows = sampled(case, "mpstat", MPSTAT, ["sample"]).join(listed, on=["artifact_id", "part"], how="anti")
+    return rows.group_by(*SERIES, "sample").agg(
+        pl.col("clock").drop_nulls().first(),
+        pl.col("line_no").min(), pl.col("line_end").max(), pl.col("t_local").min(), pl.col("first").first(), pl.col(MPSTAT).mean()
+    )  # fmt: skip
 
 
 def _counted(case: CaseTables) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape as _escape
 
-from rules.model import FIRST_SHOWN, Citation, Finding, Report
+from rules.model import FIRST_SHOWN, WITHIN_BOUNDS, Citation, Finding, Report
 
 STYLE = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -80,9 +80,10 @@ def _observations(made: Report) -> Iterable[str]:
     shown = [o for o in made.observations if not o.idle][:FIRST_SHOWN]
     if not shown:
         return
-    yield "<h2>What stands out</h2><ol>"
+    yield "<h2>What the evidence shows</h2><ol>"
     for o in shown:
-        means = f" <span class=meta>{escape(o.means)}</span>" if o.means else ""
+        words = WITHIN_BOUNDS if o.normal else o.means
+        means = f" <span class=meta>{escape(words)}</span>" if words else ""
         yield f"<li><strong>{escape(o.headline)}</strong>{' on ' + escape(o.host) if o.host else ''}{means}"
         yield from (_citation(c) for c in o.citations)
         yield "</li>"

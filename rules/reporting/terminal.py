@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rules.case.case import Case
-from rules.model import FIRST_SHOWN, Citation, Finding, NotEvaluable, Report
+from rules.model import FIRST_SHOWN, WITHIN_BOUNDS, Citation, Finding, NotEvaluable, Report
 from rules.writing.rule import Rule
 
 WIDTH = 100
@@ -76,10 +76,11 @@ def _observations(made: Report) -> Iterable[str]:
     shown = [o for o in made.observations if not o.idle][:FIRST_SHOWN]
     if shown:
         yield ""
-        yield "What stands out"
+        yield "What the evidence shows"
     for o in shown:
         host = f" on {o.host}" if o.host else ""
-        yield from _wrapped(f"{o.rank}. {o.headline}{host}{f' ({o.means})' if o.means else ''}", "  ")
+        words = WITHIN_BOUNDS if o.normal else o.means
+        yield from _wrapped(f"{o.rank}. {o.headline}{host}{f' ({words})' if words else ''}", "  ")
         for c in o.citations[:1]:
             yield from (f"   {line}" for line in _quoted(c))
         if o.citations[1:]:

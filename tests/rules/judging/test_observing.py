@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rules.case.case import Case
-from rules.judging.observing import observed, ranked, weight
+from rules.judging.observing import Observed, observed, ranked, weight
 from rules.model import ArtifactSpec, CaseSpec, Citation
 
 
@@ -63,15 +63,41 @@ def test_a_message_with_another_number_is_the_same_message() -> None:
     assert order(*killed, row(3, share=0.3))[:2] == [1, 3]
 
 
-def test_an_observation_has_words_lines_and_a_key_that_stays() -> None:
+def seen_in(rows: list[dict[str, Any]]) -> Observed:
     def cite(artifact: int, first: int, last: int, role: str) -> tuple[Citation, ...]:
         return (Citation(artifact, "strace.txt", first, last, role, "poll(...)"),)
 
     spec = CaseSpec(artifacts=(ArtifactSpec(1, "strace.txt", "ab12"),))
+    return observed(Case.of_tables({"observations": rows}, spec), cite)
+
+
+def test_an_observation_has_words_lines_and_a_key_that_stays() -> None:
     rows = [row(7, seconds=2.0), row(9, kind="failed", observer="silence", evidence=[], normal=True)]
-    both = observed(Case.of_tables({"observations": rows}, spec), cite)
+    both = seen_in(rows)
     (made,), (failed,) = both.observations, both.failed
-    (again,) = observed(Case.of_tables({"observations": rows[:1]}, spec), cite).observations
+    (again,) = seen_in(rows[:1]).observations
     assert made == again
     assert (made.rank, made.subject, made.citations[0].line_from, len(made.key)) == (1, "call h", 7, 16)
     assert failed.rule == "observer silence"
+
+
+def test_measures_fill_the_first_lines_where_little_stands_out() -> None:
+    rows = [
+        row(1, share=0.5),
+        row(2, normal=True, name="a_pct", value=40.0, against="its bound", against_value=80.0),
+        row(3, normal=True, name="b_pct", value=70.0, against="its bound", against_value=80.0),
+        row(4, normal=True, name="b_pct", value=60.0, against="its bound", against_value=80.0),
+        row(5, normal=True, name="c_pct", value=0.0, against="its bound", against_value=80.0),
+        row(6, idle="waits for the next request"),
+    ]
+    made = seen_in(rows)
+    assert [(o.citations[0].line_from, o.normal, o.idle) for o in made.observations] == [
+        (1, False, False), (3, True, False), (2, True, False), (6, False, True),
+    ]  # fmt: skip
+    assert [r["line_no"] for r in made.rows] == [1, 6], "only what stands out is explained"
+
+
+def test_nothing_is_filled_where_enough_stands_out() -> None:
+    much = [row(n, share=0.5, observer=f"o{n}") for n in range(1, 8)]
+    made = seen_in([*much, row(8, normal=True, against="its bound", against_value=9.0)])
+    assert len(made.observations) == 7

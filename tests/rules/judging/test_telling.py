@@ -17,7 +17,7 @@ def observation(
     cited = (Citation(1, "in/strace.txt", first, last, "wait", ""),)
     return Observation(
         1, "long-waits", "wait", headline, None, subject, "app", None, None, None, Quantity("duration", value, unit),
-        None, None, None, 1, "k", (), None, None, False, None, cited,
+        None, None, None, 1, "k", (), None, None, False, False, None, cited,
     )  # fmt: skip
 
 

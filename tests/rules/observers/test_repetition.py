@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rules.case.case import Case
 from rules.observers.observer import Sighting
 from rules.observers.repetition import BYTEWISE, MANY, OPENED, observe
@@ -38,3 +40,19 @@ def test_a_file_opened_again_and_again_stands_out() -> None:
 def test_waits_for_work_and_nothing_are_no_repetition() -> None:
     assert calls(100, "accept", 0.5, ret=5) == []
     assert list(observe(Case.of_tables({}))) == []
+
+
+def test_files_one_after_the_other_are_one_group_with_the_time_of_all() -> None:
+    rows = [
+        {"line_no": n, "seq": n, "pid": 7, "lwp": 7, "t_local": float(n), "name": "stat", "path": f"/spool/job{n}", "dur_hi_s": 0.002,
+         "dur_kind": "elapsed", "stamp": "start", "state": "done", "ret": 0}
+        for n in range(1, 101)
+    ]  # fmt: skip
+    (made,) = [s for s in observe(Case.of_tables({"syscalls": rows})) if not s.normal]
+    assert made.subject == "stat on 100 targets, most in /spool"
+    assert made.seconds == pytest.approx(0.2)
+
+
+def test_a_loop_of_one_call_stands_out_whatever_its_time() -> None:
+    (made,) = calls(BYTEWISE, "stat", 1e-7, path="/a")
+    assert made.n == BYTEWISE

@@ -84,3 +84,22 @@ def test_pressure_stands_out() -> None:
 def test_nothing_is_seen_in_nothing_and_in_nonsense() -> None:
     assert seen() == {}
     assert seen(vmstat=[{"idle": float("nan"), "r": None}]) == {}
+
+
+def test_single_processors_stand_for_the_host_where_nothing_else_does() -> None:
+    rows = [{"line_no": 2 + n, "sample": 1, "cpu": n, "usr": 90.0 + n, "sys": 1.0, "idle": 9.0 - n} for n in range(4)]
+    rows[0]["clock"] = "a"
+    made = {s.name: s for s in observe(Case.of_tables({"mpstat": rows}))}
+    assert made["cpu_busy_pct"].value == 92.5
+    assert made["cpu_user_pct"].headline == "Programs took 91.5 % of the processors (91.5 % at worst)"
+    whole = [{"line_no": 1, "usr": 10.0, "sys": 0.0, "idle": 90.0}]
+    both = {s.name: s for s in observe(Case.of_tables({"mpstat": rows, "vmstat": whole}))}
+    assert both["cpu_busy_pct"].value == 10.0
+
+
+@pytest.mark.parametrize(("rates", "share"), [((1500.0, 1500.0, 10.0, 1000.0), 0.75), ((10.0, 5.0), 0.0)])
+def test_swapping_weighs_by_the_samples_in_which_it_is_felt(rates: tuple[float, ...], share: float) -> None:
+    rows = [{"line_no": n, "so_kbps": v} for n, v in enumerate(rates, 1)]
+    (made,) = [s for s in observe(Case.of_tables({"vmstat": rows})) if s.name == "swap_out_kbps"]
+    assert made.share == share
+    assert not made.normal

@@ -1,0 +1,234 @@
+"""Who uses most: of the processors, of memory, of a process's own time and space, and how many are alike.
+
+Standing out: a process with half a processor or more, one that holds a third of the memory that the listed ones hold
+together or of the host's, many processes of one program, zombies, and time that a thread spends waiting for a processor,
+a lock or a page (microstates). Normal: less; the largest is kept as a measure, so that a listing is never silent.
+Worked example: top with mysqld at 780 % and the next process at 12 %: value 780, share 0.98 of what was listed.
+Cost: one aggregation over the rows of the listings. Source: ps(1), top(1), prstat(1M) -m; Gregg, Systems Performance,
+ch. 6: who is on the processors is the first question after how busy they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.observers.samples import Measure, sampled, sightings
+
+OBSERVER = Observer("consumers", "Who uses most?", ("ps", "microstates", "pmap", "ipcs_shm"))
+
+BUSY_PCT = 50.0
+"""Minimum use of a processor, in percent of one, that is worth a word: half of it is not available to others."""
+
+HOLDS = 1 / 3
+"""Minimum part of the memory that one process holds to be worth a word."""
+
+ALIKE = 50
+"""Minimum number of processes of one program that is worth a word: pools are usually smaller."""
+
+ZOMBIES = 5
+"""Minimum number of zombies: a few are there between the end of a child and its parent's wait."""
+
+WAITS_PCT = 20.0
+"""Minimum part of a thread's time that it waits for a processor, a lock or a page."""
+
+TOP = 3
+"""Number of processes of a listing that are told, the largest first."""
+
+KERNEL = r"^\[|^(kworker|ksoftirqd|migration|rcu_|watchdog|cpuhp|kdevtmpfs|idle_inject|irq/)"
+"""Names of threads of the kernel, of which every host has hundreds."""
+
+PAGE = [*PLACE_COLUMNS, "sample", "line_no", "t_local"]
+
+STATES = (
+    ("lat", "latency", "waited for a processor"),
+    ("lck", "user locks", "waited for locks of the program"),
+    ("dfl", "data faults", "waited for pages of data"),
+    ("tfl", "text faults", "waited for pages of programs"),
+)
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield who uses most, what stands out first."""
+    found = [*_processes(case), *_states(case), *_maps(case), *_segments(case)]
+    return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
+
+
+def _processes(case: CaseTables) -> Iterator[Sighting]:
+    columns = [*PAGE, "pid", "lwp", "comm", "args", "state", "ending", "cpu_pct", "rss_kb", "mem_pct", "nlwp"]
+    rows = case.scan("ps", columns).filter(pl.col("lwp").is_null())
+    named = rows.with_columns(
+        pl.coalesce("comm", pl.col("args").str.extract(r"^\S*?([^/\s]+)(?:\s|$)"), pl.lit("a process")).alias("who")
+    )
+    yield from _largest(named, "cpu_pct", "of a processor", "%", BUSY_PCT, None)
+    yield from _largest(named, "rss_kb", "of memory", "kB", None, HOLDS)
+    dead = (pl.col("ending") == "defunct").fill_null(value=False) | pl.col("state").fill_null("").str.starts_with("Z")
+    yield from _counted(named.filter(dead), [], ZOMBIES, "zombies", "{n} processes have ended and are not waited for")
+    alive = named.filter(~dead & ~pl.col("who").str.contains(KERNEL))
+    yield from _counted(alive, ["who"], ALIKE, "processes", "{n} processes of {who} are listed")
+
+
+def _largest(
+    rows: pl.LazyFrame, column: str, of: str, unit: str, least: float | None, part: float | None
+) -> Iterator[Sighting]:
+    """Yield the largest of each artifact by the median of its samples; `share` is its part of all that is listed."""
+    key = [*PLACE_COLUMNS, "pid", "who"]
+    value = pl.col(column)
+    each = (
+        rows.filter(value.is_not_null() & value.is_finite() & (value >= 0))
+        .group_by(key)
+        .agg(
+            value.median().alias("v"),
+            value.max().alias("worst"),
+            pl.len().alias("n"),
+            pl.col("mem_pct").median(),
+            pl.col("line_no").get(value.arg_max()),
+            pl.col("t_local").min().alias("t_from"),
+            pl.col("t_local").max().alias("t_to"),
+        )
+        .with_columns(pl.col("v").sum().over("artifact_id").alias("all"), pl.len().over("artifact_id").alias("listed"))
+        .filter(pl.col("v").rank("ordinal", descending=True).over("artifact_id") <= TOP)
+        .sort("artifact_id", "v", descending=[False, True])
+        .collect(engine="streaming")
+    )
+    seen: set[int] = set()
+    for row in each.iter_rows(named=True):
+        if row["v"] <= 0:
+            continue
+        share = row["v"] / row["all"]
+        first = row["artifact_id"] not in seen
+        seen.add(row["artifact_id"])
+        of_host = (row["mem_pct"] or 0.0) / 100.0
+        stands = row["v"] >= least if least is not None else max(share, of_host) >= (part or 1.0) and row["listed"] > 1
+        if not stands and not first:
+            continue
+        who = f"{row['who']} (pid {row['pid']})" if row["pid"] is not None else row["who"]
+        took = "took" if unit == "%" else "holds"
+        worst = f", {figure(row['worst'], unit)} at most in {row['n']} samples" if row["n"] > 1 else ""
+        whole = f", {figure(100 * share, '%')} of what the {row['listed']:,} listed {took.replace('holds', 'hold')}"
+        yield Sighting(
+            "consumer",
+            who,
+            f"{who} {took} {figure(row['v'], unit)} {of}{worst}{whole if row['listed'] > 1 else ''}",
+            column,
+            row["v"],
+            unit,
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], row["who"]),),
+            **place(row),
+            t_from=row["t_from"],
+            t_to=row["t_to"],
+            against="all that are listed",
+            against_value=row["all"],
+            share=min(1.0, share) if unit == "%" else min(1.0, max(share / 2, of_host)),
+            n=row["n"],
+            seen=({"process": str(row["who"]), "counter": f"ps.{column}"}, {"process": str(row["who"])}),
+            normal=not stands,
+        )
+
+
+def _counted(rows: pl.LazyFrame, by: list[str], least: int, subject: str, says: str) -> Iterator[Sighting]:
+    """Yield how many processes a sample lists at most, of one kind."""
+    keys = [*PLACE_COLUMNS, *by]
+    found = (
+        rows.group_by(*keys, "sample")
+        .agg(
+            pl.len().alias("n"), pl.col("line_no").min(), pl.col("line_no").max().alias("last"), pl.col("t_local").min()
+        )
+        .filter(pl.col("n") >= least)
+        .sort("n", descending=True)
+        .unique(keys, keep="first", maintain_order=True)
+        .collect(engine="streaming")
+    )
+    for row in found.head(TOP).iter_rows(named=True):
+        artifact, who = row["artifact_id"], str(row["who"]) if by else subject
+        yield Sighting(
+            "count",
+            who,
+            says.format(n=f"{row['n']:,}", who=who),
+            "processes_count",
+            float(row["n"]),
+            "count",
+            (
+                Lines(artifact, row["line_no"], row["line_no"], "first"),
+                Lines(artifact, row["last"], row["last"], "last"),
+            ),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="the usual number",
+            against_value=float(least),
+            n=row["n"],
+            seen=({"process": who} if by else {"process": "<defunct>"},),
+        )
+
+
+def _states(case: CaseTables) -> Iterator[Sighting]:
+    """Yield threads that spend their time waiting for a processor, a lock or a page."""
+    rows = sampled(case, "microstates", [name for name, _, _ in STATES], ["pid", "lwp", "comm"])
+    named = rows.with_columns(pl.format("{} (pid {})", pl.col("comm").fill_null("a process"), "pid").alias("who"))
+    for column, subject, did in STATES:
+        m = Measure(
+            f"{column}_pct",
+            pl.col(column),
+            "%",
+            WAITS_PCT,
+            f"{{who}} {did} {{value}} of its time ({{worst}} at worst)",
+            subject,
+            100.0,
+            kind="consumer",
+            seen=({"counter": f"microstate.{column}"},),
+        )
+        yield from sightings(named, [m], ["who"])
+
+
+def _maps(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the largest mapping of an address space."""
+    rows = case.scan("pmap", [*PLACE_COLUMNS, "line_no", "pid", "kbytes", "rss_kb", "pgsz_kb", "mapping", "region"])
+    whole = pl.col("kbytes").sum().over("artifact_id", "pid").alias("all")
+    found = (
+        rows.filter(pl.col("kbytes") > 0).with_columns(whole).collect(engine="streaming")
+        .sort("kbytes", descending=True).unique(["artifact_id", "pid"], keep="first", maintain_order=True).head(TOP)
+    )  # fmt: skip
+    for row in found.iter_rows(named=True):
+        what = row["mapping"] or row["region"] or "a mapping"
+        pages = f" in pages of {figure(row['pgsz_kb'], 'kB')}" if row["pgsz_kb"] else ""
+        yield _largest_of(row, what, f"{what} takes {figure(row['kbytes'], 'kB')}{pages}", "kbytes", "kB")
+
+
+def _segments(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the largest shared memory segment of a listing."""
+    rows = case.scan("ipcs_shm", [*PLACE_COLUMNS, "line_no", "shmid", "bytes", "nattch", "owner"])
+    listed = pl.len().over("artifact_id").alias("listed")
+    found = (
+        rows.filter(pl.col("bytes") > 0)
+        .with_columns(listed, pl.col("bytes").sum().over("artifact_id").alias("all"))
+        .collect(engine="streaming")
+        .sort("bytes", descending=True).unique("artifact_id", keep="first", maintain_order=True)
+    )  # fmt: skip
+    for row in found.iter_rows(named=True):
+        held = f", {row['nattch']:,} attachments hold it" if row["nattch"] is not None else ""
+        text = (
+            f"The largest of {row['listed']:,} shared memory segments, {row['shmid']}, has {row['bytes']:,} bytes{held}"
+        )
+        yield _largest_of(row, str(row["shmid"]), text, "bytes", "bytes")
+
+
+def _largest_of(row: Mapping[str, Any], subject: str, text: str, name: str, unit: str) -> Sighting:
+    return Sighting(
+        "consumer",
+        subject,
+        text,
+        name,
+        float(row[name]),
+        unit,
+        (Lines(row["artifact_id"], row["line_no"], row["line_no"], subject),),
+        **place(row),
+        against="all that are listed",
+        against_value=float(row["all"]),
+        share=float(row[name]) / float(row["all"]),
+        normal=True,
+    )

@@ -1,0 +1,94 @@
+"""Who uses most is told; a listing in which nobody does gives a measure within bounds, never nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.consumers import observe
+from rules.observers.observer import Sighting
+
+
+def listing(*rows: dict[str, Any]) -> list[Sighting]:
+    numbered = [{"line_no": n, "sample": 1, "pid": 100 + n, "comm": "server", **r} for n, r in enumerate(rows, 2)]
+    return list(observe(Case.of_tables({"ps": numbered})))
+
+
+def test_the_process_with_most_of_the_processors() -> None:
+    made = listing({"comm": "mysqld", "cpu_pct": 780.0}, {"cpu_pct": 12.0})
+    assert made[0].headline == "mysqld (pid 102) took 780 % of a processor, 98.5 % of what the 2 listed took"
+    assert made[0].lines[0].line_from == 2
+    assert made[0].share == pytest.approx(780 / 792)
+    assert len(made) == 1, "12 % is not worth a word beside it"
+
+
+@pytest.mark.parametrize(("percent", "normal"), [(50.0, False), (49.9, True)])
+def test_half_a_processor_stands_out(percent: float, normal: bool) -> None:
+    (made,) = listing({"cpu_pct": percent})
+    assert made.normal is normal
+
+
+def test_a_listing_in_which_nobody_works_tells_the_busiest_within_bounds() -> None:
+    (made,) = listing({"cpu_pct": 0.1}, {"cpu_pct": 0.3, "comm": "top"}, {"cpu_pct": 0.0})
+    assert made.normal
+    assert made.subject == "top (pid 103)"
+
+
+def test_nobody_works_at_all() -> None:
+    assert listing({"cpu_pct": 0.0}, {"cpu_pct": None}, {"cpu_pct": float("nan")}) == []
+
+
+@pytest.mark.parametrize(("kb", "normal"), [(1000.0, False), (300.0, True)])
+def test_a_third_of_the_memory(kb: float, normal: bool) -> None:
+    made = listing({"rss_kb": kb}, *[{"rss_kb": 200.0} for _ in range(8)])
+    assert made[0].normal is normal
+
+
+def test_the_memory_of_the_host_counts_too() -> None:
+    made = listing({"rss_kb": 500.0, "mem_pct": 61.0}, *[{"rss_kb": 400.0} for _ in range(8)])
+    assert not made[0].normal
+    assert made[0].share == pytest.approx(0.61)
+
+
+def test_samples_are_told_by_their_median_with_the_worst_line() -> None:
+    rows = [
+        {"line_no": n, "sample": n, "pid": 7, "comm": "java", "cpu_pct": v}
+        for n, v in ((1, 90.0), (2, 99.0), (3, 60.0))
+    ]
+    (made,) = observe(Case.of_tables({"ps": rows}))
+    assert made.headline == "java (pid 7) took 90 % of a processor, 99 % at most in 3 samples"
+    assert made.lines[0].line_from == 2
+
+
+@pytest.mark.parametrize(("n", "stands"), [(5, True), (4, False)])
+def test_zombies(n: int, stands: bool) -> None:
+    made = listing(*[{"ending": "defunct"} for _ in range(n)])
+    assert [s.headline for s in made] == ([f"{n} processes have ended and are not waited for"] if stands else [])
+
+
+def test_many_processes_of_one_program() -> None:
+    made = listing(*[{"comm": "httpd"} for _ in range(50)], *[{"comm": "kworker/0:1"} for _ in range(200)])
+    assert [s.headline for s in made] == ["50 processes of httpd are listed"]
+
+
+def test_a_thread_that_waits_for_a_processor() -> None:
+    rows = [{"line_no": 3, "pid": 9, "comm": "oracle", "lat": 62.0, "lck": 0.1, "dfl": None, "tfl": 0.0}]
+    made = list(observe(Case.of_tables({"microstates": rows})))
+    assert made[0].headline == "oracle (pid 9) waited for a processor 62 % of its time (62 % at worst)"
+    assert [s.normal for s in made] == [False, True, True]
+
+
+def test_the_largest_segment_and_mapping_are_measures() -> None:
+    segments = [{"line_no": n, "shmid": n, "bytes": 1024 * n, "nattch": n} for n in (4, 5)]
+    maps = [{"line_no": 2, "pid": 1, "kbytes": 900.0, "mapping": "[ heap ]"}, {"line_no": 3, "pid": 1, "kbytes": 100.0}]
+    made = {s.headline: s.normal for s in observe(Case.of_tables({"ipcs_shm": segments, "pmap": maps}))}
+    assert made == {
+        "[ heap ] takes 900 kB": True,
+        "The largest of 2 shared memory segments, 5, has 5,120 bytes, 5 attachments hold it": True,
+    }
+
+
+def test_empty() -> None:
+    assert list(observe(Case.of_tables({"ps": []}))) == []
