@@ -139,7 +139,10 @@ def judge(
     failed += uncompared
     evidence, untold = _attempt("BOARD", lambda: _board(judged, judgement, outcomes, not_evaluable), Board())
     failed += untold
-    explained = explanations(watched.rows, watched.measures, findings, judged.hypotheses, _quiet_by_cause(outcomes))
+    clients = [name for name, host in case.spec.hosts.items() if host.role == "client"]
+    explained = explanations(
+        watched.rows, watched.measures, findings, judged.hypotheses, _quiet_by_cause(outcomes), clients
+    )
     systems = {host: runner.host_os(host) for host in {s.host for s in case.stretches if s.host}}
     leading = (verdict.hypothesis, verdict.layer) if verdict.hypothesis and verdict.layer else None
     wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable, leading)

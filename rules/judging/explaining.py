@@ -46,6 +46,7 @@ class Explanation:
 
     mechanism: Mechanism
     layer: str
+    hypothesis: str
     host: str | None
     rows: tuple[Row, ...]
     weight: float
@@ -55,10 +56,6 @@ class Explanation:
     against: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
     rivals: tuple[str, ...] = field(default=())
-
-    @property
-    def hypothesis(self) -> str:
-        return self.mechanism.hypothesis
 
     @property
     def best(self) -> Row:
@@ -72,11 +69,13 @@ def explanations(
     findings: Sequence[Finding] = (),
     hypotheses: Sequence[Hypothesis] = (),
     quiet: Mapping[str, Sequence[str]] | None = None,
+    clients: Collection[str] = (),
 ) -> tuple[Explanation, ...]:
     """Return all explanations, heaviest first.
 
     `rows` are ranked observations that are not idle, `measures` rows with host, name and value (also normal ones),
-    `quiet` maps a hypothesis to the rules for it that ran and stayed quiet.
+    `quiet` maps a hypothesis to the rules for it that ran and stayed quiet; what the system of one of the hosts
+    `clients` lacks is owed by the client's host.
     """
     listed = [r for r in rows if not r["idle"] and r["mechanism"]]
     known = list(measures)
@@ -89,10 +88,14 @@ def explanations(
     for (host, name), held in groups.items():
         weight, felt = weights[host, name]
         heavier = {n for (h, n), (w, _) in weights.items() if h == host and w > weight}
-        against = [*_contradictions(mechanisms()[name], host, held, every, known, heavier)]
-        made.append(
-            _explanation(mechanisms()[name], host, held, weight, felt, against, findings, hypotheses, quiet or {})
-        )
+        mechanism = mechanisms()[name]
+        layer = next((r["layer"] for r in held if r["layer"]), mechanism.layer)
+        owed = (layer, mechanism.hypothesis)
+        if host in clients and layer == "os_kernel":
+            owed = ("client_host", "H-CLIENT")
+        against = [*_contradictions(mechanism, host, held, every, known, heavier)]
+        against += _excluded(*owed, held, findings, hypotheses)
+        made.append(_explanation(mechanism, owed, host, held, weight, felt, against, quiet or {}))
     return tuple(sorted(made, key=lambda e: -e.weight))
 
 
@@ -143,22 +146,21 @@ def as_verdict(one: Explanation, missing: tuple[str, ...], settled_by: str | Non
 
 def _explanation(
     mechanism: Mechanism,
+    owed: tuple[str, str],
     host: str | None,
     rows: list[Row],
     weight: float,
     felt: bool,
     against: Sequence[str],
-    findings: Sequence[Finding],
-    hypotheses: Sequence[Hypothesis],
     quiet: Mapping[str, Sequence[str]],
 ) -> Explanation:
-    layer = next((r["layer"] for r in rows if r["layer"]), mechanism.layer)
-    against = [*against, *_excluded(mechanism, layer, rows, findings, hypotheses)]
-    silent = quiet.get(mechanism.hypothesis, ())
+    layer, hypothesis = owed
+    silent = quiet.get(hypothesis, ())
     weak = (f"{', '.join(silent)} looked at the same host and stayed quiet",) if silent else ()
     return Explanation(
         mechanism,
         layer,
+        hypothesis,
         host,
         tuple(rows),
         weight,
@@ -246,16 +248,16 @@ def _contradictions(
 
 
 def _excluded(
-    mechanism: Mechanism,
     layer: str,
+    hypothesis: str,
     rows: Sequence[Row],
     findings: Sequence[Finding],
     hypotheses: Sequence[Hypothesis],
 ) -> Iterable[str]:
     """Yield why the board or the findings exclude it."""
-    whole = CAUSES[mechanism.hypothesis].part_of
+    whole = CAUSES[hypothesis].part_of
     for h in hypotheses:
-        if h.code in (mechanism.hypothesis, whole) and h.score < 0:
+        if h.code in (hypothesis, whole) and h.score < 0:
             yield f"the board speaks against it: {h.cause} has {h.score} dB"
     for finding in findings:
         cites = any(

@@ -122,6 +122,13 @@ def test_a_wait_for_a_known_server_leads_to_its_layer_if_nothing_else_does() -> 
     assert led({**peer, "layer": None}) is None
 
 
+def test_what_the_system_of_a_client_lacks_is_owed_by_the_client() -> None:
+    (made,) = explanations([seen(1, "full-node", layer="os_kernel")], [], clients=["db1"])
+    assert (made.layer, made.hypothesis) == ("client_host", "H-CLIENT")
+    (made,) = explanations([seen(1)], [], clients=["db1"])
+    assert made.layer == "storage", "what it shares with others is not its own"
+
+
 def test_the_lighter_of_two_that_exclude_each_other_gives_way() -> None:
     late, none = seen(1, "late-answer", seconds=9.0), seen(1, "no-answer", seconds=2.0)
     assert led(late, none) == "late-answer"
