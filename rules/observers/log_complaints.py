@@ -113,7 +113,6 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.col("first").get(most.arg_max()).alias("peak_line"),
         )
         .with_columns(
-            pl.when(pl.col("rank") == 2).then("n").otherwise(0).sum().over("artifact_id").alias("errors"),
             pl.col("n").sum().over("artifact_id").alias("lines"),
             pl.col("t_from").min().over("artifact_id").alias("begins"),
             pl.col("t_to").max().over("artifact_id").alias("ends"),
@@ -150,13 +149,19 @@ def _rank() -> pl.Expr:
 
 
 def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
+    known: list[tuple[dict[str, Any], str]] = []
+    complaints: dict[int, int] = {}
     for row in made.iter_rows(named=True):
-        seen = _names(row)
-        if row["rank"] == 0 and not any(
-            found.strength in ("mechanism", "shape") for one in seen for found in recognise(**one)
-        ):
+        strengths = {found.strength for one in _names(row) for found in recognise(**one)}
+        if row["rank"] == 0 and not strengths & {"mechanism", "shape"}:
             continue
-        yield _sighting(row, ("known", "warning", "error")[row["rank"]], seen)
+        # What a signature names outright is a complaint too, whatever severity the program gave it.
+        kind = "error" if row["rank"] == 2 or "mechanism" in strengths else ("known", "warning")[row["rank"]]
+        known.append((row, kind))
+        if kind == "error":
+            complaints[row["artifact_id"]] = complaints.get(row["artifact_id"], 0) + row["n"]
+    for row, kind in known:
+        yield _sighting({**row, "errors": complaints.get(row["artifact_id"], 0)}, kind, _names(row))
 
 
 def _names(row: Mapping[str, Any]) -> tuple[Seen, ...]:
@@ -185,7 +190,7 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     errors, lines = row["errors"], row["lines"]
     if kind == "error":
         share = n / errors
-        of = f"{figure(100 * share, '%')} of the {errors:,} lines of severity error or worse" if errors > n else None
+        of = f"{figure(100 * share, '%')} of the {errors:,} lines that complain" if errors > n else None
     else:
         share = UNKNOWN_SHARE * n / lines
         of = f"{figure(100 * n / lines, '%')} of the {lines:,} lines" if lines > n else None
@@ -205,7 +210,7 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         **place(row),
         t_from=row["t_from"],
         t_to=row["t_to"],
-        against="all lines of severity error or worse" if kind == "error" else "all lines",
+        against="all lines that complain" if kind == "error" else "all lines",
         against_value=float(errors if kind == "error" else lines),
         share=min(1.0, share),
         n=n,

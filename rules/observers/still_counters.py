@@ -36,6 +36,13 @@ TRAFFIC = (
 SMALL = 0.001
 """Share of the traffic of its group below which a counter's move is normal."""
 
+MOVED_NAMED, MOVED, STOOD = 0.6, 0.3, 0.1
+"""Share of a counter without traffic to compare it with: one that a signature names outright and that moved `TIMES` or
+more between the samples, another that moved, and a total of which nobody knows since when it stands."""
+
+TIMES = 10.0
+"""Minimum move of a counter that is named outright: fewer may be the end of something old."""
+
 READ = ("line_no", "line_end", "t_local", "sample", "first", "interval_s", "value", "delta", "mode", "unit")
 """Columns that are read beside those that name a counter."""
 
@@ -99,7 +106,9 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
         share = min(1.0, amount / of) if of else None
         if share is not None and share < SMALL:
             continue
-        yield _weight(strength, amount, share, moved), _sighting(row, amount, share, moved, seen)
+        unknown = MOVED_NAMED if strength == "mechanism" and (moved or 0.0) >= TIMES else MOVED if moved else STOOD
+        weight = min(1.0, 10 * share) if share is not None else unknown
+        yield _weight(strength, amount, share, moved), _sighting(row, amount, share, moved, seen, weight)
 
 
 def _weight(strength: str | None, amount: float, share: float | None, moved: float | None) -> float:
@@ -117,7 +126,7 @@ def _traffic(made: pl.DataFrame) -> dict[tuple[Any, ...], float]:
     return found
 
 
-def _sighting(row: dict[str, Any], amount: float, share: float | None, moved: float | None, seen: Seen) -> Sighting:
+def _sighting(row: dict[str, Any], amount: float, share: float | None, moved: float | None, seen: Seen, weight: float) -> Sighting:
     who = " ".join(str(row[k]) for k in ("grp", "item", "name") if row[k])
     seconds = row["interval_s"] * row["n_flows"] if moved is not None and row["interval_s"] else None
     if row["mode"] == "rate":
@@ -143,7 +152,7 @@ def _sighting(row: dict[str, Any], amount: float, share: float | None, moved: fl
         t_to=row["t_to"],
         against="standing still",
         against_value=0.0,
-        share=min(1.0, 10 * share) if share is not None else (0.3 if moved is not None else 0.1),
+        share=weight,
         n=max(1, row["n_flows"]),
         seen=(seen, {"counter": str(row["name"])}),
     )
