@@ -1,10 +1,11 @@
 """What fails, and what the caller did next: errors of system calls by call, target and error, and of connects.
 
-Stands out: an error whose caller exited or repeated it `AGAIN` times, refusals and time-outs of connections. What a log
-reports is told by log-complaints. Normal: errors that programs expect (`HARMLESS`, and ENOENT or EACCES of a path whose
-file name is found elsewhere in the trace); they are left out.
-`failure` is set where the process exits within `NEXT` of its own calls without another success on that call and target, or repeats
-the failing call `AGAIN` times.
+Stands out: an error whose caller exited or repeated it `AGAIN` times, refusals and time-outs of connections, and
+processes that a signal killed or that ended with a code other than 0. What a log reports is told by log-complaints.
+Normal: errors that programs expect (`HARMLESS`, and ENOENT or EACCES of a path whose file name is found elsewhere in the
+trace); they are left out.
+`failure` is set where the process exits within `NEXT` of its own calls without another success on that call and target,
+or repeats the failing call `AGAIN` times.
 Worked example: connect to 10.0.0.9:1521 ECONNREFUSED, then write to stderr and exit_group(1): one failure, gave up.
 Cost: the failed calls, and the last calls of each process that has one. Source: intro(2), errno(3), connect(2).
 """
@@ -24,7 +25,7 @@ from rules.walking.threads import EXIT_NAMES
 OBSERVER = Observer(
     "failures",
     "What fails, and what did the caller do next?",
-    ("syscalls", "syscall_totals", "conn_times", "sqlnet"),
+    ("syscalls", "syscall_totals", "conn_times", "sqlnet", "signals"),
 )
 
 AGAIN = 10
@@ -68,7 +69,7 @@ GROUP = [*PLACE_COLUMNS, "name", "kind", "target", "err"]
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield failures: those that ended a step first, then by time and number."""
-    found = [*_calls(case), *_totals(case), *_connects(case), *_sqlnet(case)]
+    found = [*_calls(case), *_totals(case), *_connects(case), *_sqlnet(case), *_ends(case)]
     yield from sorted(found, key=lambda s: (not s.failure, -(s.seconds or 0.0), -s.n))
 
 
@@ -130,6 +131,56 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             n=group["n"],
             seen=seen(first, errno=first["err"]),
             failure=bool(group["gave_up"] or again),
+        )
+
+
+def _ends(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how processes ended: by a signal, or with a code that says that something failed."""
+    columns = [*PLACE_COLUMNS, "line_no", "t_local", "pid", "event", "signal", "status"]
+    ended = pl.col("event").is_in(["exited", "killed"])
+    rows = case.scan("signals", columns, ended).with_columns(
+        pl.when(pl.col("event") == "killed")
+        .then(pl.format("was killed by {}", pl.col("signal").fill_null("a signal")))
+        .when(pl.col("status") > 0)
+        .then(pl.format("ended with code {}", "status"))
+        .alias("how")
+    )
+    key = [*PLACE_COLUMNS, "event", "signal", "how"]
+    groups = (
+        rows.filter(pl.col("how").is_not_null())
+        .group_by(key)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("pid").first(),
+            pl.col("line_no").min(),
+            pl.col("line_no").max().alias("last"),
+            pl.col("t_local").max(),
+        )
+        .sort("n", "line_no", descending=[True, False])
+        .head(5)
+        .collect(engine="streaming")
+    )
+    for row in groups.iter_rows(named=True):
+        who = f"process {row['pid']}" if row["n"] == 1 else f"{row['n']:,} processes"
+        how = row["how"].replace("was killed", "were killed") if row["n"] > 1 else row["how"]
+        lines = _line(row["artifact_id"], row["line_no"], "end")
+        if row["last"] != row["line_no"]:
+            lines += _line(row["artifact_id"], row["last"], "last end")
+        yield Sighting(
+            "end",
+            who,
+            f"{who} {how}",
+            "processes_count",
+            float(row["n"]),
+            "count",
+            lines,
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="an end with code 0",
+            against_value=0.0,
+            n=row["n"],
+            seen=({"code": str(row["signal"])},) if row["signal"] else (),
         )
 
 

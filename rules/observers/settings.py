@@ -3,28 +3,50 @@
 Standing out: a parameter, a figure of memory or a limit that a signature with `parameter` knows by its name and value.
 Normal: all others, those that were commented out or overridden, and what a signature calls harmless. The share is small
 whatever the setting, so that what was measured comes first, and no setting alone becomes a lead.
+Traces: the command that was started, and what its calls set (limits, scheduling, timers, time-outs, sizes of queues and
+segments), as the lines have it; no signature is asked.
 Worked example: `vm.zone_reclaim_mode = 1` and a signature for it with value "1": "vm.zone_reclaim_mode is 1".
 Cost: one aggregation per table and one look-up per different setting. Source: that of each signature.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Observer, Sighting, lines_of, place
+from rules.observers.observer import Lines, Observer, Sighting, lines_of, place
 from rules.signatures.signatures import Seen, Signature, recognise
+from rules.walking.threads import EXEC_NAMES
 
-OBSERVER = Observer("settings", "Which settings are a risk?", ("params", "meminfo"))
+OBSERVER = Observer("settings", "Which settings are a risk?", ("params", "meminfo", "syscalls"))
 
 SHARE = 0.05
 """Share of a setting that nobody has seen to cost anything: below every measure that stands out."""
 
 RISKS = ("mechanism", "shape", "remark")
 """Strengths of signatures that say more of a setting than that it is all right."""
+
+SETTERS = (
+    "setrlimit", "sched_setscheduler", "sched_setaffinity", "sched_setattr", "sched_setparam", "setpriority", "nice", "priocntl",
+    "ioprio_set", "setitimer", "timer_settime", "alarm", "listen", "semget", "shmget", "mlockall",
+)  # fmt: skip
+"""Calls by which a program sets limits, scheduling, timers or the size of something."""
+
+OPTIONS = r"SO_(SND|RCV)(TIMEO|BUF)|SO_LINGER|TCP_(NODELAY|USER_TIMEOUT|QUICKACK|CORK|SYNCNT)|SO_BUSY_POLL"
+"""Options of sockets that change when or how long a program waits."""
+
+OPENING = r"^0, |, 0x[0-9a-f]+$"
+"""Arguments that say nothing: the process itself, an address."""
+
+CALLS = 6
+"""Maximum number of different calls that are told per trace, the first ones."""
+
+QUOTED = 120
+"""Maximum number of characters of arguments in a headline."""
 
 MOST_SETTINGS = 20_000
 """Maximum number of different settings that are looked at."""
@@ -34,7 +56,52 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield settings that a signature knows as a risk, those that name a mechanism outright first."""
     found = [*_params(case), *_meminfo(case)]
     found.sort(key=lambda x: (RISKS.index(x[0].strength), x[1].lines[0].line_from))
-    return [sighting for _, sighting in found]
+    return [*(sighting for _, sighting in found), *_set_by_calls(case)]
+
+
+def _set_by_calls(case: CaseTables) -> Iterator[Sighting]:
+    """Yield what calls of a trace set, each once, and the command that it begins with."""
+    name, args = pl.col("name"), pl.col("args").fill_null("")
+    sets = (
+        name.is_in(SETTERS)
+        | (name.is_in(["prlimit64", "prlimit"]) & args.str.contains(r"RLIMIT_\w+, \{"))
+        | ((name == "setsockopt") & args.str.contains(OPTIONS))
+    )
+    done = pl.col("err").is_null() & pl.col("args").is_not_null()
+    rows = case.scan("syscalls", [*PLACE_COLUMNS, "line_no", "name", "args"], sets & done)
+    key = [*PLACE_COLUMNS, "name", "what"]
+    first = (
+        rows.with_columns(args.str.replace_all(OPENING, "").str.slice(0, QUOTED).alias("what"))
+        .group_by(key)
+        .agg(pl.len().alias("n"), pl.col("line_no").min())
+        .sort("artifact_id", "line_no", nulls_last=True)
+        .group_by("artifact_id", maintain_order=True)
+        .head(CALLS)
+        .collect(engine="streaming")
+    )
+    for row in first.iter_rows(named=True):
+        yield _said(row, row["name"], f"{row['name']}({row['what']})", row["n"])
+    started = case.scan("syscalls", [*PLACE_COLUMNS, "line_no", "name", "args"], name.is_in(EXEC_NAMES) & done)
+    for row in started.group_by("artifact_id", maintain_order=True).head(1).collect(engine="streaming").to_dicts():
+        words = re.findall(r'"((?:[^"\\]|\\.)*)"', row["args"])
+        command = " ".join(words[1:] or words)[:QUOTED] or row["args"][:QUOTED]
+        yield _said(row, command, f"The trace begins with the start of: {command}", 1)
+
+
+def _said(row: Mapping[str, Any], subject: str, headline: str, n: int) -> Sighting:
+    times = f", {n:,} times" if n > 1 else ""
+    return Sighting(
+        kind="setting",
+        subject=subject,
+        headline=f"{headline}{times}",
+        name="calls_count",
+        value=float(n),
+        unit="count",
+        lines=(Lines(row["artifact_id"], row["line_no"], row["line_no"], "set"),),
+        **place(row),
+        share=SHARE,
+        n=n,
+    )
 
 
 def _params(case: CaseTables) -> Iterator[tuple[Signature, Sighting]]:

@@ -126,7 +126,9 @@ def _traffic(made: pl.DataFrame) -> dict[tuple[Any, ...], float]:
     return found
 
 
-def _sighting(row: dict[str, Any], amount: float, share: float | None, moved: float | None, seen: Seen, weight: float) -> Sighting:
+def _sighting(
+    row: dict[str, Any], amount: float, share: float | None, moved: float | None, seen: Seen, weight: float
+) -> Sighting:
     who = " ".join(str(row[k]) for k in ("grp", "item", "name") if row[k])
     seconds = row["interval_s"] * row["n_flows"] if moved is not None and row["interval_s"] else None
     if row["mode"] == "rate":

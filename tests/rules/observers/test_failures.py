@@ -50,3 +50,17 @@ def test_a_missing_socket_of_the_name_cache_is_expected_and_any_other_is_not() -
     assert calls({**absent, "path": "/var/run/nscd/socket"}, EXIT) == []
     (one,) = calls({**absent, "path": "/run/postgresql/.s.PGSQL.5432"}, EXIT)
     assert one.failure
+
+
+def test_how_processes_ended() -> None:
+    rows = [
+        {"line_no": 5, "pid": 7, "event": "exited", "status": 0},
+        {"line_no": 6, "pid": 8, "event": "exited", "status": 2},
+        {"line_no": 7, "pid": 9, "event": "killed", "signal": "SIGKILL"},
+        {"line_no": 8, "pid": 10, "event": "killed", "signal": "SIGKILL"},
+        {"line_no": 9, "pid": 10, "event": "received", "signal": "SIGCHLD"},
+    ]
+    made = list(observe(Case.of_tables({"signals": rows})))
+    assert [s.headline for s in made] == ["2 processes were killed by SIGKILL", "process 8 ended with code 2"]
+    assert [c.line_from for c in made[0].lines] == [7, 8]
+    assert not any(s.failure for s in made), "an end alone names no step that failed"

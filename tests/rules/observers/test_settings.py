@@ -78,3 +78,36 @@ def test_odd_rows_and_nothing_give_nothing(know: Callable[..., None]) -> None:
 
 def test_settings_that_no_signature_knows_are_normal() -> None:
     assert seen(params=[{"name": "nobody_knows_this", "value": "1", "num": 1.0}]) == []
+
+
+def calls(*rows: tuple[str, str]) -> list[Sighting]:
+    listed = [{"line_no": n, "seq": n, "pid": 7, "name": name, "args": args} for n, (name, args) in enumerate(rows, 1)]
+    return list(observe(Case.of_tables({"syscalls": listed})))
+
+
+def test_what_the_calls_of_a_trace_set() -> None:
+    made = calls(
+        ("execve", '"/usr/bin/java", ["java", "-Xmx160m", "say \\"x\\""], 0x7fff /* 43 vars */'),
+        ("prlimit64", "0, RLIMIT_NOFILE, {rlim_cur=40, rlim_max=40}, NULL"),
+        ("prlimit64", "0, RLIMIT_STACK, NULL, {rlim_cur=8192*1024}"),
+        ("setsockopt", "3, SOL_SOCKET, SO_RCVTIMEO, {tv_sec=5}, 16"),
+        ("setsockopt", "3, SOL_SOCKET, SO_REUSEADDR, [1], 4"),
+        ("listen", "3, 128"),
+        ("listen", "3, 128"),
+        ("execve", '"/bin/true", ["true"], 0x7fff'),
+    )
+    assert [s.headline for s in made] == [
+        "prlimit64(RLIMIT_NOFILE, {rlim_cur=40, rlim_max=40}, NULL)",
+        "setsockopt(3, SOL_SOCKET, SO_RCVTIMEO, {tv_sec=5}, 16)",
+        "listen(3, 128), 2 times",
+        'The trace begins with the start of: java -Xmx160m say \\"x\\"',
+    ]
+    assert [s.share for s in made] == [SHARE] * 4
+
+
+def test_a_call_that_failed_or_was_cut_sets_nothing() -> None:
+    rows = [
+        {"line_no": 1, "name": "listen", "args": "3, 5", "err": "EINVAL"},
+        {"line_no": 2, "name": "listen", "args": None},
+    ]
+    assert list(observe(Case.of_tables({"syscalls": rows}))) == []
