@@ -19,7 +19,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import Measure, sampled, sightings
 
-OBSERVER = Observer("consumers", "Who uses most?", ("ps", "microstates", "pmap", "ipcs_shm"))
+OBSERVER = Observer("consumers", "Who uses most?", ("ps", "microstates", "pmap", "ipcs_shm", "sessions"))
 
 BUSY_PCT = 50.0
 """Minimum use of a processor, in percent of one, that is worth a word: half of it is not available to others."""
@@ -39,6 +39,9 @@ WAITS_PCT = 20.0
 TOP = 3
 """Number of processes of a listing that are told, the largest first."""
 
+LISTED = 10
+"""Maximum number of lines of sessions that are cited."""
+
 KERNEL = r"^\[|^(kworker|ksoftirqd|migration|rcu_|watchdog|cpuhp|kdevtmpfs|idle_inject|irq/)"
 """Names of threads of the kernel, of which every host has hundreds."""
 
@@ -54,7 +57,7 @@ STATES = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield who uses most, what stands out first."""
-    found = [*_processes(case), *_states(case), *_maps(case), *_segments(case)]
+    found = [*_processes(case), *_states(case), *_maps(case), *_segments(case), *_sessions(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 
 
@@ -183,6 +186,44 @@ def _states(case: CaseTables) -> Iterator[Sighting]:
             seen=({"counter": f"microstate.{column}"},),
         )
         yield from sightings(named, [m], ["who"])
+
+
+def _sessions(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how many sessions of a database do or wait for the same."""
+    key = [*PLACE_COLUMNS, "state", "event"]
+    rows = case.scan("sessions", [*key, "line_no", "db_user", "last_call_s"])
+    groups = (
+        rows.filter(pl.col("state").is_not_null() | pl.col("event").is_not_null())
+        .group_by(key)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("db_user").drop_nulls().mode().sort().first(),
+            pl.col("line_no").sort().head(LISTED).alias("lines"),
+            pl.col("last_call_s").max(),
+        )
+        .with_columns(pl.col("n").sum().over("artifact_id").alias("all"))
+        .sort("n", descending=True)
+        .collect(engine="streaming")
+    )
+    for row in groups.head(TOP).iter_rows(named=True):
+        what = ", ".join(x for x in (row["state"], row["event"] and f"waiting for {row['event']}") if x)
+        whose = f", most of {row['db_user']}" if row["db_user"] else ""
+        last = f"; the last call of one was {figure(row['last_call_s'], 's')} ago" if row["last_call_s"] else ""
+        yield Sighting(
+            "consumer",
+            row["event"] or row["state"],
+            f"{row['n']:,} of {row['all']:,} sessions are {what}{whose}{last}",
+            "sessions_count",
+            float(row["n"]),
+            "count",
+            tuple(Lines(row["artifact_id"], n, n, "session") for n in row["lines"]),
+            **place(row),
+            against="all sessions",
+            against_value=float(row["all"]),
+            share=row["n"] / row["all"],
+            n=row["n"],
+            normal=True,
+        )
 
 
 def _maps(case: CaseTables) -> Iterator[Sighting]:

@@ -20,7 +20,9 @@ from rules.observers.traced import calls, on, seen
 from rules.walking.targets import ACCEPTS, CHILDREN, OPENS, POLLS
 from rules.walking.threads import FORK_NAME, READ_NAMES, WRITE_NAMES
 
-OBSERVER = Observer("repetition", "What is done again and again?", ("syscalls", "syscall_totals", "logs", "db_calls"))
+OBSERVER = Observer(
+    "repetition", "What is done again and again?", ("syscalls", "syscall_totals", "logs", "db_calls", "conn_times")
+)
 
 MANY = 20
 """Minimum number of like calls: a program start alone makes up to a dozen of most kinds."""
@@ -63,7 +65,7 @@ FILES = pl.col("kind") == "file"
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield repeated calls, the largest time first."""
-    found = [*_calls(case), *_totals(case), *_lines(case), *_database(case)]
+    found = [*_calls(case), *_totals(case), *_lines(case), *_database(case), *_series(case)]
     yield from sorted(found, key=lambda s: (-(s.seconds or 0.0), -s.n))
 
 
@@ -189,21 +191,15 @@ def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _together(threads: pl.DataFrame) -> pl.DataFrame:
-    """Return the groups of one call over all its targets, where there are at least `TARGETS`: `1,800 files in /spool`."""
-    keys = [*PLACE_COLUMNS, "name", "kind"]
-    many = pl.col("target").n_unique().over(keys) >= TARGETS
-    rows = threads.filter(many)
-    folder = pl.col("target").str.extract(r"^(/.*)/[^/]*$")
-    named = rows.group_by(keys, maintain_order=True).agg(
-        pl.col("target").drop_nulls().n_unique().alias("targets"), folder.drop_nulls().mode().first().alias("folder")
-    )
-    whole = pl.format(
-        "{} targets{}",
-        "targets",
-        pl.when(pl.col("folder").is_not_null()).then(pl.format(", most in {}", "folder")).otherwise(pl.lit("")),
-    )
-    whole_threads = _grouped(rows, [*keys, "pid", "lwp"]).with_columns(pl.lit(None, pl.String).alias("target"))
-    joined = _grouped(whole_threads, keys).join(named, on=keys, nulls_equal=True).with_columns(whole.alias("target"))
+    """Return the groups of one call over all its targets of one folder, where there are at least `TARGETS` of them."""
+    keys = [*PLACE_COLUMNS, "name", "kind", "folder"]
+    folder = pl.col("target").str.extract(r"^(/.*)/[^/]*$").alias("folder")
+    rows = threads.with_columns(folder).filter(pl.col("target").n_unique().over(keys) >= TARGETS)
+    named = rows.group_by(keys, maintain_order=True).agg(pl.col("target").drop_nulls().n_unique().alias("targets"))
+    place = pl.when(pl.col("folder").is_not_null()).then(pl.format(" in {}", "folder")).otherwise(pl.lit(""))
+    whole = pl.format("{} targets{}", "targets", place)
+    of_threads = _grouped(rows, [*keys, "pid", "lwp"]).with_columns(pl.lit(None, pl.String).alias("target"))
+    joined = _grouped(of_threads, keys).join(named, on=keys, nulls_equal=True).with_columns(whole.alias("target"))
     return joined.select(_grouped(rows.head(0), GROUP).columns)
 
 
@@ -310,4 +306,43 @@ def _database(case: CaseTables) -> Iterator[Sighting]:
             seconds=row["sum"],
             n=row["n"],
             seen=({"call": str(row["call"])},),
+        )
+
+
+def _series(case: CaseTables) -> Iterator[Sighting]:
+    """Yield series of timed connects or commands that take time together, however short each is."""
+    key = [*PLACE_COLUMNS, "series"]
+    taken = pl.col("elapsed_s")
+    rows = (
+        case.scan("conn_times", [*key, "line_no", "elapsed_s"], taken.is_between(0, LONGEST_S))
+        .group_by(key)
+        .agg(
+            pl.len().alias("n"),
+            taken.sum().alias("sum"),
+            taken.median().alias("each"),
+            taken.max().alias("most"),
+            taken.min().alias("least"),
+            pl.col("line_no").get(taken.arg_max()).alias("worst"),
+            pl.col("line_no").get(taken.arg_min()).alias("best"),
+            pl.col("line_no").min().alias("first"),
+        )
+        .filter(pl.col("n") > 1)
+    )
+    for row in rows.top_k(5, by="sum").collect(engine="streaming").iter_rows(named=True):
+        subject = row["series"] or "a command"
+        lines = {row["worst"]: "longest", row["best"]: "shortest", row["first"]: "first"}
+        yield Sighting(
+            "repetition",
+            subject,
+            f"{subject}: {row['n']:,} times, {figure(row['sum'], 's')} together; {figure(row['each'], 's')} each (median),"
+            f" {figure(row['most'], 's')} at most, {figure(row['least'], 's')} at least",
+            "calls_count",
+            float(row["n"]),
+            "count",
+            tuple(Lines(row["artifact_id"], n, n, role) for n, role in lines.items()),
+            **place(row),
+            against="once per unit of work",
+            against_value=1.0,
+            n=row["n"],
+            normal=row["n"] < MANY or row["sum"] < FELT_S,
         )

@@ -57,6 +57,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     # Two outputs of one file are two samples of the same counter, also where nothing tells the time between them.
     rise = pl.coalesce("delta", pl.col("value").diff())
     flow = pl.when(pl.col("mode") == "rate").then(pl.col("value")).otherwise(rise)
+    # The first sample has no rise to compare; alone, it is the largest.
+    largest = flow.fill_null(float("-inf")).arg_max()
     made = (
         rows.filter(number & (pl.col("mode").fill_null("total") != "level") & (pl.col("value") > 0))
         .group_by(keys, maintain_order=True)
@@ -70,8 +72,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             flow.drop_nulls().len().alias("n_flows"),
             pl.when(pl.col("delta").is_not_null()).then("interval_s").drop_nulls().mean().alias("interval_s"),
             pl.col("mode").last(),
-            pl.col("line_no").get(flow.fill_null(pl.col("value")).arg_max()),
-            pl.col("line_end").get(flow.fill_null(pl.col("value")).arg_max()),
+            pl.col("line_no").get(largest),
+            pl.col("line_end").get(largest),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
         )

@@ -92,3 +92,16 @@ def test_the_largest_segment_and_mapping_are_measures() -> None:
 
 def test_empty() -> None:
     assert list(observe(Case.of_tables({"ps": []}))) == []
+
+
+def test_sessions_that_do_the_same() -> None:
+    idle = [{"line_no": n, "sid": n, "state": "idle", "event": "ClientRead", "db_user": "pool"} for n in range(3, 12)]
+    busy = [
+        {"line_no": 12, "sid": 12, "state": "active", "db_user": "admin", "last_call_s": 2.0},
+        {"line_no": 13, "sid": 13},
+    ]
+    made = list(observe(Case.of_tables({"sessions": [*idle, *busy]})))
+    assert [(s.headline, s.normal) for s in made] == [
+        ("9 of 10 sessions are idle, waiting for ClientRead, most of pool", True),
+        ("1 of 10 sessions are active, most of admin; the last call of one was 2.000 s ago", True),
+    ]

@@ -49,10 +49,19 @@ def test_files_one_after_the_other_are_one_group_with_the_time_of_all() -> None:
         for n in range(1, 101)
     ]  # fmt: skip
     (made,) = [s for s in observe(Case.of_tables({"syscalls": rows})) if not s.normal]
-    assert made.subject == "stat on 100 targets, most in /spool"
+    assert made.subject == "stat on 100 targets in /spool"
     assert made.seconds == pytest.approx(0.2)
 
 
 def test_a_loop_of_one_call_stands_out_whatever_its_time() -> None:
     (made,) = calls(BYTEWISE, "stat", 1e-7, path="/a")
     assert made.n == BYTEWISE
+
+
+@pytest.mark.parametrize(("n", "normal"), [(MANY, False), (MANY - 1, True)])
+def test_a_series_of_connects(n: int, normal: bool) -> None:
+    rows = [{"line_no": i, "series": "connect", "elapsed_s": 0.01 * (1 + (i == 2))} for i in range(1, n + 1)]
+    (made,) = observe(Case.of_tables({"conn_times": rows}))
+    assert made.normal is normal
+    assert made.headline.endswith("10 ms each (median), 20 ms at most, 10 ms at least")
+    assert [(c.line_from, c.role) for c in made.lines] == [(2, "longest"), (1, "first")]
