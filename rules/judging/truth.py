@@ -157,6 +157,7 @@ class Compared:
     notes: tuple[str, ...] = ()
     told: tuple[bool, ...] = ()
     asked: bool | None = None
+    layer: str | None = None
 
     @property
     def result(self) -> Result:
@@ -245,6 +246,7 @@ def compare(truth: Truth, report: Report) -> Compared:
         tuple(notes),
         tuple(told(fact, report) for fact in truth.facts),
         asked_for(truth.asked, report),
+        report.verdict.layer,
     )
 
 
@@ -442,7 +444,10 @@ def _first(path: Path, which: str, now: Compared) -> Result | None:
         "result": now.result,
         "state": now.state,
         "hypothesis": now.hypothesis,
+        "layer": now.layer,
         "rules": dict(now.rules),
+        **({"told": sum(now.told), "facts": len(now.told)} if now.told else {}),
+        **({"asked": now.asked} if now.asked is not None else {}),
         "wrong": list(now.wrong),
     }
     path.write_text(
