@@ -4,7 +4,7 @@ Inputs: every table that an observer reads. Columns: observer, kind, subject, he
 value, unit (the quantity), against, against_value (what it is compared with), seconds (wall time on somebody's way),
 share (0 to 1), of_s (non-idle seconds of the artifact in its scope), n, failure (ended a step), idle (reason why nobody
 loses time, NULL if somebody may), normal (a measure within its bounds), signatures (names of mechanisms, else words),
-means (what the subject stands for), mechanism, layer, strength (of the best signature), t_from, t_to (s, of the clock),
+asks (what its signatures ask for), means (what the subject stands for), mechanism, layer, strength (of the best signature), t_from, t_to (s, of the clock),
 line_no, line_end (first citation), evidence (all citations, at most 20 lines).
 Worked example: a poll of 5.005 s on a socket to port 53 among looks-up of 2 ms: observer long-waits, value 5.005, unit
 s, against "the other calls of the same kind" 0.002, mechanism resolver-timeout.
@@ -51,6 +51,7 @@ TABLE = DerivedTable(
         "idle": pl.String(),
         "normal": pl.Boolean(),
         "signatures": pl.List(pl.String()),
+        "asks": pl.List(pl.String()),
         "means": pl.String(),
         "mechanism": pl.String(),
         "layer": pl.String(),
@@ -74,6 +75,9 @@ def version(rules: Path) -> str:
         made.update(path.read_bytes())
     return made.hexdigest()[:12]
 
+
+MOST_ASKS = 3
+"""Maximum number of asks of signatures that are kept per sighting, the nearest first."""
 
 VERSION = version(Path(__file__).parents[1])
 
@@ -134,12 +138,13 @@ def _recognised(s: Sighting, observer: str, os: str | None) -> Mapping[str, Any]
             whole.setdefault("os", os)
         found += signatures.recognise(**whole)
     if not found:
-        return {"signatures": []}
+        return {"signatures": [], "asks": []}
     best = min(found, key=lambda one: signatures.ORDER.index(one.strength))
     named = dict.fromkeys(one.mechanism or one.is_ for one in found)
     idle = s.idle or (best.is_ if best.strength in ("idle", "harmless") else None)
     return {
         "signatures": list(named),
+        "asks": list(dict.fromkeys(ask for one in found for ask in one.ask))[:MOST_ASKS],
         "means": best.is_,
         "mechanism": best.mechanism,
         "layer": best.blamed_layer,

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from parsers.kinds import kinds
 from rules.case.case import Case
 from rules.collecting import commands, costs
 from rules.judging.explaining import Explanation
-from rules.model import Ask, Finding, NotEvaluable, Wanted
+from rules.model import FIRST_SHOWN, Ask, Finding, NotEvaluable, Wanted
+from rules.observers.observer import observers
 from rules.signatures.mechanisms import Step, mechanisms
 from rules.writing.rule import Need
 
@@ -31,6 +33,15 @@ BY_LEADER = 0.5
 
 EVERYWHERE = 0.3
 """Factor for a wish that concerns no host: it takes several teams at once."""
+
+BY_SIGHT = 0.6
+"""Worth of what people look at next after the first observation; each later one counts 0.8 of the one before."""
+
+HINT = re.compile(r"(?:the|which|what|how|whether|an?|in|of|number|load|order|state|size|length|log) ")
+"""How a signature's ask begins that is advice to a reader, no command."""
+
+KNOWN = 0.5
+"""Factor for the general next step of an observation whose mechanism has steps of its own."""
 
 COMMON = frozenset(
     "that with from another much many more than into time takes take waits wait which have been their some they".split()
@@ -75,10 +86,11 @@ def asks(
     wanted: Sequence[Wanted],
     not_evaluable: Sequence[NotEvaluable],
     leader: tuple[str, str] | None = None,
+    observed: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[tuple[Ask, ...], int]:
     """Return the asks, best first, and how many further distinct ones there are. `systems` maps hosts to systems.
 
-    `leader` is the hypothesis and the layer that the verdict names.
+    `leader` is the hypothesis and the layer that the verdict names, `observed` what stands out, most first.
     """
     uploaded = _uploaded(case)
     listed = _merged(
@@ -86,6 +98,7 @@ def asks(
         for c in [
             *_of_explanations(explained, systems),
             *_of_leader(leader, findings, systems),
+            *_of_observations(observed, systems),
             *_of_board(findings, wanted),
             *_of_rules(not_evaluable),
         ]
@@ -117,6 +130,20 @@ def _of_explanations(explained: Sequence[Explanation], systems: Mapping[str, str
                         worth * 0.8**n,
                         (mechanisms()[name].is_,),
                     )
+
+
+def _of_observations(observed: Sequence[Mapping[str, Any]], systems: Mapping[str, str | None]) -> Iterator[Candidate]:
+    """Yield what the signatures of what stands out ask for, and what people look at next where none knows it."""
+    for n, row in enumerate([r for r in observed if not r["idle"]][:FIRST_SHOWN]):
+        host, os = row["host"], systems.get(row["host"] or "")
+        worth = BY_SIGHT * 0.8**n
+        for k, ask in enumerate(a for a in row["asks"] or () if not HINT.match(a)):
+            yield Candidate(ask, commands.SYSADMIN, host, os, (row["subject"],), worth * 0.8**k, (row["headline"],))
+        observer = observers().get(row["observer"])
+        general = commands.of_system(observer.OBSERVER.next, os) if observer else None
+        if general:
+            known = KNOWN if row["mechanism"] else 1.0
+            yield Candidate(general, commands.SYSADMIN, host, os, (row["subject"],), worth * known, (row["headline"],))
 
 
 def _of_leader(

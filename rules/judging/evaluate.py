@@ -145,7 +145,7 @@ def judge(
     )
     systems = {host: runner.host_os(host) for host in {s.host for s in case.stretches if s.host}}
     leading = (verdict.hypothesis, verdict.layer) if verdict.hypothesis and verdict.layer else None
-    wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable, leading)
+    wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable, leading, watched.rows)
     if verdict.state in ("cannot tell", "nothing wrong seen") and (found := lead(explained)):
         settled_by = next((a.ask for a in wanted_next if found.mechanism.mechanism in a.decides), None)
         verdict = as_verdict(found, verdict.missing, settled_by)

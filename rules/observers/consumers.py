@@ -19,7 +19,18 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import Measure, sampled, sightings
 
-OBSERVER = Observer("consumers", "Who uses most?", ("ps", "microstates", "pmap", "ipcs_shm", "sessions"))
+OBSERVER = Observer(
+    "consumers",
+    "Who uses most?",
+    ("ps", "microstates", "pmap", "ipcs_shm", "sessions"),
+    {
+        "linux": "perf top -g -p PID; strace -c -f -p PID; cat /proc/PID/stack",
+        "solaris": "prstat -mL -p PID 5 6; pstack PID",
+        "aix": "tprof -skex sleep 30; procstack PID",
+        "hpux": "glance -p PID",
+        "freebsd": "procstat -kk PID; truss -c -p PID",
+    },
+)
 
 BUSY_PCT = 50.0
 """Minimum use of a processor, in percent of one, that is worth a word: half of it is not available to others."""

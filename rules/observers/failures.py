@@ -26,6 +26,11 @@ OBSERVER = Observer(
     "failures",
     "What fails, and what did the caller do next?",
     ("syscalls", "syscall_totals", "conn_times", "sqlnet", "signals"),
+    {
+        "linux": "cat /proc/PID/limits; ulimit -a; ls /proc/PID/fd | wc -l",
+        "solaris": "plimit PID; pfiles PID | wc -l",
+        "aix": "ulimit -a; procfiles PID | wc -l",
+    },
 )
 
 AGAIN = 10

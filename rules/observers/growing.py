@@ -17,7 +17,16 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 
-OBSERVER = Observer("growing", "What only rises?", ("ps", "meminfo", "resource_use", "counters"))
+OBSERVER = Observer(
+    "growing",
+    "What only rises?",
+    ("ps", "meminfo", "resource_use", "counters"),
+    {
+        "linux": "pmap -x PID, twice, a minute apart; cat /proc/meminfo; slabtop -o",
+        "solaris": "pmap -xs PID, twice; echo ::memstat | mdb -k",
+        "aix": "svmon -P PID, twice",
+    },
+)
 
 LEAST = 3
 """Minimum number of samples: two are a difference, not a trend."""

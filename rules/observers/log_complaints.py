@@ -22,7 +22,17 @@ from rules.observers.log_templates import template
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen, recognise
 
-OBSERVER = Observer("log-complaints", "What does the log complain of?", ("logs",))
+OBSERVER = Observer(
+    "log-complaints",
+    "What does the log complain of?",
+    ("logs",),
+    {
+        "linux": "journalctl --since TIME --until TIME --no-pager; dmesg -T",
+        "solaris": "/var/adm/messages of the same minutes; fmdump -eV",
+        "aix": "errpt -a",
+        "*": "the log of the other side of the same minutes",
+    },
+)
 
 ERROR = r"(?i)^(?:[\w-]+[./:])?\[?(?:emerg(?:ency)?|panic|alert|crit(?:ical)?|err(?:or)?|fatal|severe|fail(?:ure|ed)?|incident_error|f|e)\]?$"
 """Severities of an error or worse."""

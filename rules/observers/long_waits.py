@@ -26,6 +26,11 @@ OBSERVER = Observer(
     "long-waits",
     "What waits longest?",
     ("syscalls", "sqlnet", "logs", "db_calls", "conn_times"),
+    {
+        "linux": "cat /proc/PID/stack while it waits; ss -tnpi",
+        "solaris": "pstack PID while it waits; pfiles PID",
+        "aix": "procstack PID while it waits; procfiles -n PID",
+    },
 )
 
 TIMES = 10.0

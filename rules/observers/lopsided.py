@@ -20,7 +20,16 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import sampled
 from rules.signatures.signatures import Seen
 
-OBSERVER = Observer("lopsided", "Who takes most of what several share?", ("mpstat", "iostat", "ps", "numa"))
+OBSERVER = Observer(
+    "lopsided",
+    "Who takes most of what several share?",
+    ("mpstat", "iostat", "ps", "numa"),
+    {
+        "linux": "mpstat -P ALL 5 6; cat /proc/interrupts, twice",
+        "solaris": "mpstat 5 6; intrstat 5 6",
+        "aix": "mpstat -d 5 6",
+    },
+)
 
 MOST_OF_ALL = 0.5
 """Minimum part of the whole that one takes."""

@@ -20,7 +20,16 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen
 
-OBSERVER = Observer("near-limit", "What is nearly used up?", ("resource_use", "counters", "params"))
+OBSERVER = Observer(
+    "near-limit",
+    "What is nearly used up?",
+    ("resource_use", "counters", "params"),
+    {
+        "linux": "cat /proc/PID/limits; sysctl -a",
+        "solaris": "prctl PID; ipcs -A",
+        "aix": "lsattr -El sys0; ulimit -a",
+    },
+)
 
 NEAR = 0.8
 """Part of a limit from which it is nearly used up."""

@@ -10,7 +10,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from rules import observers as package
@@ -30,11 +30,15 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Observer:
-    """Name, the question that the observer answers, and the tables it reads: it runs if any of them has rows."""
+    """Name, the question that the observer answers, and the tables it reads: it runs if any of them has rows.
+
+    `next` is what people look at next when something stands out that no signature knows, per system (`*` for any).
+    """
 
     name: str
     question: str
     tables: tuple[str, ...]
+    next: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,14 @@ from rules.observers.observer import Observer, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
-    "profile-weight", "What owns the profile?", ("profile_symbols", "profile_stacks", "locks", "db_waits")
+    "profile-weight",
+    "What owns the profile?",
+    ("profile_symbols", "profile_stacks", "locks", "db_waits"),
+    {
+        "linux": "perf record -a -g -- sleep 10; perf report --no-children --stdio",
+        "solaris": "dtrace -n 'profile-97 {@[stack()]=count();} tick-10s {exit(0);}'",
+        "aix": "tprof -skex sleep 30",
+    },
 )
 
 OWNS = 0.1

@@ -21,7 +21,14 @@ from rules.walking.targets import ACCEPTS, CHILDREN, OPENS, POLLS
 from rules.walking.threads import FORK_NAME, READ_NAMES, WRITE_NAMES
 
 OBSERVER = Observer(
-    "repetition", "What is done again and again?", ("syscalls", "syscall_totals", "logs", "db_calls", "conn_times")
+    "repetition",
+    "What is done again and again?",
+    ("syscalls", "syscall_totals", "logs", "db_calls", "conn_times"),
+    {
+        "linux": "strace -f -T -tt -p PID; perf record -g -p PID -- sleep 10",
+        "solaris": "truss -fdDE -p PID",
+        "*": "the source or settings that decide how often it is done",
+    },
 )
 
 MANY = 20

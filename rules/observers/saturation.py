@@ -18,7 +18,17 @@ from rules.derived.derived_table import CaseTables
 from rules.observers.observer import Observer, Sighting
 from rules.observers.samples import SERIES, Measure, sampled, sightings
 
-OBSERVER = Observer("saturation", "What is full?", ("vmstat", "mpstat", "iostat", "counters", "meminfo"))
+OBSERVER = Observer(
+    "saturation",
+    "What is full?",
+    ("vmstat", "mpstat", "iostat", "counters", "meminfo"),
+    {
+        "linux": "ps -eo pid,stat,wchan:32,pcpu,rss,comm --sort=-pcpu | head -40; pidstat -urd 5 6",
+        "solaris": "prstat -amc 5 6",
+        "aix": "ps aux | head -40; svmon -G",
+        "*": "ps -ef; top",
+    },
+)
 
 BUSY_PCT = 80.0
 """Bound of utilisation: above it, random arrivals wait as long as they are served, and longer."""

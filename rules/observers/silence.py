@@ -18,7 +18,13 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 
 OBSERVER = Observer(
-    "silence", "Where is something missing that came regularly?", ("vmstat", "mpstat", "iostat", "logs")
+    "silence",
+    "Where is something missing that came regularly?",
+    ("vmstat", "mpstat", "iostat", "logs"),
+    {
+        "linux": "vmstat -t 1 300; dmesg -T",
+        "*": "vmstat of the same minutes",
+    },
 )
 
 TIMES_USUAL = 3.0

@@ -26,7 +26,17 @@ from rules.observers.frames import NAMED_FRAMES, bare, idle_reason, moments, nam
 from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen
 
-OBSERVER = Observer("standing-still", "Who stands still, and where?", ("ps", "profile_stacks", "logs", "open_calls"))
+OBSERVER = Observer(
+    "standing-still",
+    "Who stands still, and where?",
+    ("ps", "profile_stacks", "logs", "open_calls"),
+    {
+        "linux": "cat /proc/PID/stack three times, 5 s apart; dmesg -T",
+        "solaris": "pstack PID three times, 5 s apart",
+        "aix": "procstack PID three times, 5 s apart",
+        "*": "the stacks of all threads three times, 5 s apart",
+    },
+)
 
 ROWS = 20_000
 """Maximum number of threads, sleepers or open calls of one artifact that are looked at."""

@@ -19,7 +19,16 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Observer, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen, recognise
 
-OBSERVER = Observer("still-counters", "Which counters move that should stand still?", ("counters",))
+OBSERVER = Observer(
+    "still-counters",
+    "Which counters move that should stand still?",
+    ("counters",),
+    {
+        "linux": "nstat -az; ethtool -S INTERFACE, twice, 60 s apart",
+        "solaris": "netstat -s; kstat -n INTERFACE, twice, 60 s apart",
+        "*": "netstat -s, twice, 60 s apart",
+    },
+)
 
 BAD_NAME = (
     r"(?i)drop|overflow|prune|retrans|resent|discard|error|\berrs?\b|fail|refus|reject|collision|timeouts?\b|timed out|no.?buf|stall"

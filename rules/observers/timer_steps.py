@@ -19,7 +19,14 @@ from rules.observers.traced import calls, middle, on, seen, union
 from rules.signatures.signatures import recognise
 from rules.walking.threads import OWN_S
 
-OBSERVER = Observer("timer-steps", "Which durations crowd at fixed values?", ("syscalls",))
+OBSERVER = Observer(
+    "timer-steps",
+    "Which durations crowd at fixed values?",
+    ("syscalls",),
+    {
+        "*": "the settings of the time-out; a packet capture of the time",
+    },
+)
 
 LEAST_S = 0.5
 """Minimum duration in seconds: shorter timers are too close together to be told from work."""
