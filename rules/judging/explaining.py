@@ -107,7 +107,7 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
     or seen twice too, or is heavier.
     """
     sure = [o for o in made if o.felt and not o.against and (o.named or o.independent)]
-    able = [o for o in sure if o.weight >= HALF]
+    able = [o for o in sure if _together(o, sure) >= HALF]
     able = [o for o in able if not o.mechanism.follow] or [o for o in able if o.layer != o.mechanism.layer]
     brought = {name for o in able for name in o.mechanism.brings}
     able = [o for o in able if o.mechanism.mechanism not in brought]
@@ -119,6 +119,17 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
         names = tuple(o.mechanism.is_ for o in others) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)
         return replace(one, rivals=names)
     return None
+
+
+def _together(one: Explanation, sure: Sequence[Explanation]) -> float:
+    """Return the part that an explanation accounts for with others of the same cause that cite other lines."""
+    if one.weight < HALF / 2:
+        return one.weight
+    same = [
+        o for o in sure if (o.host, o.hypothesis, o.layer) == (one.host, one.hypothesis, one.layer) and o is not one
+    ]
+    apart = [o for o in same if not any(_same_lines(a, b) for a in o.rows for b in one.rows)]
+    return min(1.0, one.weight + sum(o.weight for o in apart))
 
 
 def as_verdict(one: Explanation, missing: tuple[str, ...], settled_by: str | None) -> Verdict:

@@ -129,6 +129,14 @@ def test_what_the_system_of_a_client_lacks_is_owed_by_the_client() -> None:
     assert made.layer == "storage", "what it shares with others is not its own"
 
 
+def test_two_named_mechanisms_of_one_cause_count_together() -> None:
+    half = seen(1, seconds=3.0), seen(5, "flush-wait", seconds=3.0)
+    assert led(*half) == "journal-wait"
+    assert led(half[0], seen(1, "flush-wait", seconds=3.0)) is None, "the same lines"
+    assert led(half[0], {**half[1], "strength": "shape"}) is None, "one is only a shape"
+    assert led(half[0], {**half[1], "seconds": 1.0}) is None
+
+
 def test_the_lighter_of_two_that_exclude_each_other_gives_way() -> None:
     late, none = seen(1, "late-answer", seconds=9.0), seen(1, "no-answer", seconds=2.0)
     assert led(late, none) == "late-answer"

@@ -81,8 +81,11 @@ def test_a_thread_that_waits_for_a_processor() -> None:
 
 
 def test_the_largest_segment_and_mapping_are_measures() -> None:
-    segments = [{"line_no": n, "shmid": n, "bytes": 1024 * n, "nattch": n} for n in (4, 5)]
-    maps = [{"line_no": 2, "pid": 1, "kbytes": 900.0, "mapping": "[ heap ]"}, {"line_no": 3, "pid": 1, "kbytes": 100.0}]
+    segments: list[dict[str, Any]] = [{"line_no": n, "shmid": n, "bytes": 1024 * n, "nattch": n} for n in (4, 5)]
+    maps: list[dict[str, Any]] = [
+        {"line_no": 2, "pid": 1, "kbytes": 900.0, "mapping": "[ heap ]"},
+        {"line_no": 3, "pid": 1, "kbytes": 100.0},
+    ]
     made = {s.headline: s.normal for s in observe(Case.of_tables({"ipcs_shm": segments, "pmap": maps}))}
     assert made == {
         "[ heap ] takes 900 kB": True,
@@ -95,8 +98,10 @@ def test_empty() -> None:
 
 
 def test_sessions_that_do_the_same() -> None:
-    idle = [{"line_no": n, "sid": n, "state": "idle", "event": "ClientRead", "db_user": "pool"} for n in range(3, 12)]
-    busy = [
+    idle: list[dict[str, Any]] = [
+        {"line_no": n, "sid": n, "state": "idle", "event": "ClientRead", "db_user": "pool"} for n in range(3, 12)
+    ]
+    busy: list[dict[str, Any]] = [
         {"line_no": 12, "sid": 12, "state": "active", "db_user": "admin", "last_call_s": 2.0},
         {"line_no": 13, "sid": 13},
     ]

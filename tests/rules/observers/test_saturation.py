@@ -87,7 +87,9 @@ def test_nothing_is_seen_in_nothing_and_in_nonsense() -> None:
 
 
 def test_single_processors_stand_for_the_host_where_nothing_else_does() -> None:
-    rows = [{"line_no": 2 + n, "sample": 1, "cpu": n, "usr": 90.0 + n, "sys": 1.0, "idle": 9.0 - n} for n in range(4)]
+    rows: list[dict[str, Any]] = [
+        {"line_no": 2 + n, "sample": 1, "cpu": n, "usr": 90.0 + n, "sys": 1.0, "idle": 9.0 - n} for n in range(4)
+    ]
     rows[0]["clock"] = "a"
     made = {s.name: s for s in observe(Case.of_tables({"mpstat": rows}))}
     assert made["cpu_busy_pct"].value == 92.5
