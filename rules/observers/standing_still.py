@@ -89,13 +89,23 @@ BUSY = r"^[<+]?[DURO]"
 REPORT = re.compile(
     r"task (?P<task>.+?):(?P<pid>\d+) (?:is )?blocked (?:on .+? )?for more than (?P<s>\d+) seconds"
     r"|soft lockup - (?P<cpu>CPU ?#?\d+) stuck for (?P<s2>\d+) ?s!?(?: \[(?P<task2>.+?):(?P<pid2>\d+)\])?"
+    r"|task:(?P<dumped>\S+)\s+state:(?P<state>[DR])\b"
     r"|(?P<hard>hard LOCKUP on cpu \d+)|(?P<rcu>rcu\w*:? .*?(?:self-)?detected (?:expedited )?stalls?)",
     re.I,
 )
-"""What the kernel of Linux reports of a task or processor that stands still."""
+"""What the kernel of Linux reports of a task or processor that stands still, or of tasks when it was asked to."""
 
 FRAME = re.compile(r"(?:^|\s)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
 """A function in a call trace of a log."""
+
+DUMPED = ("waiting", "running")
+"""What tasks do in a list of all tasks that somebody asked the kernel for; the share is of those that are listed."""
+
+REPORTS = 3
+"""Maximum number of reports that are cited, besides the functions of a trace."""
+
+Reported = tuple[dict[str, Any], float | None, dict[str, int]]
+"""Row of a report, its limit in seconds, and the functions below it with their lines."""
 
 SWITCH = frozenset(
     {"__schedule", "schedule", "schedule_timeout", "io_schedule", "schedule_preempt_disabled", "io_schedule_timeout"}
@@ -258,41 +268,60 @@ def _names(frames: Iterable[str], kernel: bool | None) -> tuple[Seen, ...]:
 def _reports(case: CaseTables) -> Iterator[Sighting]:
     """Yield tasks and processors that the kernel reports, by what stands and where."""
     text = pl.col("text")
-    hit = text.str.contains(r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall")
+    hit = text.str.contains(
+        r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall|task:\S+\s+state:[DR]\b"
+    )
     columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "text"]
     rows = case.scan("logs", columns, text.is_not_null() & hit).head(ROWS).collect(engine="streaming")
-    groups: dict[tuple[Any, ...], list[tuple[dict[str, Any], float | None, tuple[str, ...]]]] = {}
+    groups: dict[tuple[Any, ...], list[Reported]] = {}
     for row in rows.iter_rows(named=True):
         if not (made := REPORT.search(row["text"])):
             continue
-        who = made["task"] or made["task2"] or made["cpu"] or made["hard"] or made["rcu"]
-        what = "blocked" if made["task"] else "stuck"
+        who = made["task"] or made["task2"] or made["cpu"] or made["hard"] or made["rcu"] or made["dumped"]
+        what = (
+            "blocked"
+            if made["task"]
+            else "waiting"
+            if made["state"] == "D"
+            else "running"
+            if made["state"]
+            else "stuck"
+        )
         limit = made["s"] or made["s2"]
-        frames = _trace(case, row) if len(groups) < TRACE_ROWS else ()
-        key = (row["artifact_id"], row["host"], what, frames[:1] or re.sub(r"[\d/:-]+", "#", who))
+        frames = _trace(case, row) if len(groups) < TRACE_ROWS else {}
+        key = (row["artifact_id"], row["host"], what, next(iter(frames), None) or re.sub(r"[\d/:-]+", "#", who))
         groups.setdefault(key, []).append(({**row, "who": who}, float(limit) if limit else None, frames))
+    dumped = sum(len(held) for (_, _, what, _), held in groups.items() if what in DUMPED)
     for (_, _, what, _), held in groups.items():
-        yield _report(what, held)
+        yield _report(what, held, len(held) / dumped if what in DUMPED else REPORTED)
 
 
-def _trace(case: CaseTables, row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the functions of the call trace below a report, leaf first, without the switch to other tasks."""
+def _trace(case: CaseTables, row: Mapping[str, Any]) -> dict[str, int]:
+    """Return the functions of the call trace below a report with their lines, leaf first, without the switch to others.
+
+    Functions that the kernel marks with `?` are only what lay on the stack; they count where there are no others.
+    """
     of = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("line_no") > row["line_no"])
     near = of & (pl.col("line_no") <= row["line_no"] + TRACE_ROWS)
-    texts = case.scan("logs", ["line_no", "text"], near).sort("line_no").collect(engine="streaming")["text"]
-    made: list[str] = []
-    for text in texts:
+    below = case.scan("logs", ["line_no", "text"], near).sort("line_no").collect(engine="streaming")
+    sure: dict[str, int] = {}
+    guessed: dict[str, int] = {}
+    for line, text in below.iter_rows():
         if text and REPORT.search(text):
             break
-        if text and " ? " not in f" {text}":
-            made += [name for name in FRAME.findall(text) if name not in SWITCH]
-    return tuple(dict.fromkeys(made))
+        if text:
+            held = guessed if " ? " in f" {text}" else sure
+            for name in FRAME.findall(text):
+                if name not in SWITCH:
+                    held.setdefault(name, line)
+    return sure or guessed
 
 
-def _report(what: str, held: list[tuple[dict[str, Any], float | None, tuple[str, ...]]]) -> Sighting:
+def _report(what: str, held: list[Reported], share: float) -> Sighting:
     rows = [row for row, _, _ in held]
     limits = [s for _, s, _ in held if s is not None]
-    frames = next((f for _, _, f in held if f), ())
+    trace = next((f for _, _, f in held if f), {})
+    frames = list(trace)
     longest = max(limits, default=None)
     names = list(dict.fromkeys(row["who"] for row in rows))
     who = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
@@ -309,14 +338,17 @@ def _report(what: str, held: list[tuple[dict[str, Any], float | None, tuple[str,
         name=f"{what}_s" if longest is not None else "reports_count",
         value=longest if longest is not None else float(len(rows)),
         unit="s" if longest is not None else "count",
-        lines=_cited(rows, "report of the kernel"),
+        lines=(
+            *_cited(rows[:REPORTS], "report of the kernel"),
+            *(Lines(rows[0]["artifact_id"], line, line, name) for name, line in list(trace.items())[:NAMED_FRAMES]),
+        ),
         **place(rows[0]),
         t_from=min(stamps, default=None),
         t_to=max(stamps, default=None),
         against="no report",
         against_value=0.0,
         seconds=longest,
-        share=None if longest is not None else REPORTED,
+        share=None if longest is not None else share,
         n=len(rows),
         seen=(*at, {"log": str(rows[0]["text"])}),
     )

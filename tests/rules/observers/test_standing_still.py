@@ -190,3 +190,28 @@ def test_nothing_gives_nothing() -> None:
     assert seen() == []
     odd = {"name": None, "state": None, "t_local": None}
     assert seen(open_calls=[odd], logs=[{"text": None}], ps=[{"pid": None, "state": "D"}], profile_stacks=[{}]) == []
+
+
+def test_tasks_that_the_kernel_was_asked_to_list() -> None:
+    texts = [
+        "task:nfsd            state:R  running task     stack:    0 pid: 5329 ppid:     2 flags:0x00004008",
+        "Call Trace:",
+        " ? list_lru_walk_node+0x35/0xc0",
+        "task:nfsd            state:D stack:    0 pid: 5330 ppid:     2 flags:0x00004008",
+        " schedule+0x3c/0xa0",
+        " ? guessed+0x1/0x2",
+        " rwsem_down_write_slowpath+0x2ed/0x690",
+        "task:bash            state:S stack:    0 pid: 7 ppid:     2 flags:0x00004008",
+    ]
+    rows = [{"line_no": n, "text": text} for n, text in enumerate(texts, 1)]
+    made = {s.headline: s for s in observe(Case.of_tables({"logs": rows}))}
+    assert list(made) == [
+        "nfsd was running in list_lru_walk_node, as the kernel reports",
+        "nfsd was waiting in rwsem_down_write_slowpath, as the kernel reports",
+    ]
+    waiting = made["nfsd was waiting in rwsem_down_write_slowpath, as the kernel reports"]
+    assert waiting.share == 0.5
+    assert [(c.line_from, c.role) for c in waiting.lines] == [
+        (4, "report of the kernel"),
+        (7, "rwsem_down_write_slowpath"),
+    ]
