@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from incidents.drawing import axis_times, windows
 from incidents.drawing.axis_times import UTC_NAME, is_zone, zone_shift_at
-from incidents.drawing.lane import Drawing, Lane, Window
+from incidents.drawing.lane import Drawing, Lane, Sample, Span, Window
 from incidents.drawing.registry import lanes
 from parsers.kinds import kind_of
 from rules import registry
@@ -235,7 +235,7 @@ def fitted(frame: Frame, strips: Sequence[Drawing]) -> Frame | None:
     at the same moment. Only a call or wait with a length makes two moments of it. Return None if nothing is drawn
     there.
     """
-    marks = [mark for strip in strips for mark in (*strip.spans, *strip.samples)]
+    marks: list[Span | Sample] = [mark for strip in strips for mark in (*strip.spans, *strip.samples)]
     ends = {mark.end for mark in marks}
     if frame.ordered:
         return None if not ends else frame if len(ends) > 1 else replace(frame, t0=max(ends), t1=max(ends))

@@ -115,7 +115,7 @@ def head(frame: Frame, report: Json) -> Json:
 
 def later(frame: Frame, report: Json) -> Json:
     """Return a frame without its strips: with many frames, the page asks for those that come into view."""
-    empty = {name: [] for name in ("clocks", "lanes", "bands", "culprits", "notes", "markers")}
+    empty: Json = {name: [] for name in ("clocks", "lanes", "bands", "culprits", "notes", "markers")}
     return head(frame, report) | empty | {"more": 0, "bad": None, "later": True}
 
 
