@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from rules.clocks.days import DAY, LEAP_YEAR, ZERO
+
 UTC_NAME = "UTC"
-DAY = 86400.0
 
 
 @cache
@@ -59,6 +60,15 @@ def day(shown: float) -> str:
     '2025-06-01'
     """
     try:
-        return str(date(1970, 1, 1) + timedelta(days=shown // DAY))
+        return str(ZERO + timedelta(days=shown // DAY))
     except OverflowError:
         return "a day out of the calendar"
+
+
+def day_of_year(shown: float) -> str:
+    """Write month and day of seconds since 1 January of an unknown year; such stamps count the days of a leap year.
+
+    >>> day_of_year(152 * 86400.0)
+    '06-01'
+    """
+    return day(shown + (LEAP_YEAR - ZERO).days * DAY)[5:]

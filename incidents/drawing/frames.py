@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -90,13 +91,13 @@ class Frame:
         ends = {c["clock"]: float(c["t_end"]) for c in self.clocks if c["t_end"] is not None}
         return windows.Axis(shifts, ends, self.ordered)
 
-    @property
+    @cached_property
     def epoch(self) -> float | None:
         """Return the seconds since 1970 UTC at 0 of the axis; None if no clock on it tells."""
-        known = [] if self.ordered else [row for row in self.clocks if absolute(_clock(row))]
-        return base_of(_clock(known[0])) - _add(known[0]) if known else None
+        known = None if self.ordered else next((row for row in self.clocks if absolute(_clock(row))), None)
+        return base_of(_clock(known)) - _add(known) if known else None
 
-    @property
+    @cached_property
     def shown_zone(self) -> str | None:
         """Return the zone that times of day are shown in: of instants that of the room, else as the stamps print it.
 
@@ -110,7 +111,7 @@ class Frame:
         ahead = {zone_shift_at(self.zone, epoch + t) for t in (self.t0, self.t1)}
         return self.zone if len(ahead) == 1 and None not in ahead else UTC_NAME
 
-    @property
+    @cached_property
     def zero(self) -> float:
         """Return what to add to a time on the axis to get the seconds since 1970 that a clock on the wall showed.
 
@@ -128,21 +129,32 @@ class Frame:
         """Return whether the days of this axis are known, in their year."""
         return self.scale == "clock" and (self.epoch is not None or bool(self._wall.get("base")))
 
-    @property
+    @cached_property
     def _wall(self) -> Json:
-        """Return a clock with a time of day, one with a date if there is any."""
+        """Return a clock with a time of day: one with a date if there is any, the frame's reference before others."""
         walls = [clock for clock in self.clocks if clock["kind"] in WALL]
-        return next((clock for clock in walls if clock.get("base")), walls[0])
+        return min(walls, key=lambda clock: (not clock.get("base"), _add(clock) != 0.0))
 
     @property
     def when(self) -> str:
         """Write the day of the axis, which its ticks do not repeat, and its zone; empty if it shows no times of day."""
         if self.scale != "clock":
             return ""
-        if not self.dated:
-            return "the year is not known" if self._wall.get("lacks") == "year" else "the day is not known"
-        begin, end = (axis_times.day(self.zero + t) for t in self.within)
-        return (begin if begin == end else f"{begin} to {end}") + (f", {zone}" if (zone := self.shown_zone) else "")
+        if not self.dated and not self._yearless:
+            return "the day is not known"
+        begin, end = (self._day(t) for t in self.within)
+        days = begin if begin == end else f"{begin} to {end}"
+        if self._yearless:
+            return f"{days}, the year is not known"
+        return days + (f", {zone}" if (zone := self.shown_zone) else "")
+
+    @property
+    def _yearless(self) -> bool:
+        return not self.dated and self._wall.get("lacks") == "year"
+
+    def _day(self, t: float) -> str:
+        """Write the date of a time on the axis, without the year if that is not known."""
+        return axis_times.day_of_year(self.zero + t) if self._yearless else axis_times.day(self.zero + t)
 
     @property
     def within(self) -> tuple[float, float]:
@@ -168,10 +180,10 @@ class Frame:
         """Write when all of a frame without a length was measured: with its day, as far as that is known."""
         if self.scale == "order":
             return ""
-        shown = self.written(self.t0, 0 if self.scale == "clock" and (self.zero + self.t0) % 1 == 0 else 3)
+        shown = self.written(self.t0, 0 if self.scale == "clock" and round(self.zero + self.t0, 3) % 1 == 0 else 3)
         if self.scale == "seconds":
             return shown
-        day = f"{axis_times.day(self.zero + self.t0)} " if self.dated else ""
+        day = f"{self._day(self.t0)} " if self.dated or self._yearless else ""
         return f"{day}{shown}" + (f" {zone}" if (zone := self.shown_zone) else "")
 
 
@@ -235,7 +247,10 @@ def fitted(frame: Frame, strips: Sequence[Drawing]) -> Frame | None:
     at the same moment. Only a call or wait with a length makes two moments of it. Return None if nothing is drawn
     there.
     """
-    marks: list[Span | Sample] = [mark for strip in strips for mark in (*strip.spans, *strip.samples)]
+    marks: list[Span | Sample] = []
+    for strip in strips:
+        marks += strip.spans
+        marks += strip.samples
     ends = {mark.end for mark in marks}
     if frame.ordered:
         return None if not ends else frame if len(ends) > 1 else replace(frame, t0=max(ends), t1=max(ends))

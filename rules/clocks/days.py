@@ -34,6 +34,9 @@ FIRST_DAY, LAST_DAY = (date.min - ZERO).days, (date.max - ZERO).days
 MOST_NAMED = 3
 """Maximum number of fitting days that a reason names."""
 
+MOST_FITS = 1000
+"""Maximum number of days or years that are counted."""
+
 Span = tuple[float, float]
 
 
@@ -45,22 +48,35 @@ class Fit:
     name: str
 
 
+@dataclass(frozen=True)
+class Near:
+    """The dated evidence beside a clock: its span in seconds since 1970, and whose it is."""
+
+    span: Span
+    words: str
+
+
 def with_days(clocks: Sequence[Clock]) -> tuple[Clock, ...]:
     """Return the clocks in their order; those that lack a day or year have borrowed it, or say why they could not.
 
     A borrowed day becomes `base`, and `lacks` is None then; `base_why` holds the reason in words either way. Clocks of
     one id share one base. Days come only from stamps that are dated themselves, never from a borrowed day.
     """
-    dated = [clock for clock in clocks if _is_dated(clock)]
-    settled: dict[str, Clock] = {}
+    parts: dict[str, list[Clock]] = {}
     for clock in clocks:
-        if clock.lacks is not None and clock.clock not in settled:
-            span = _hull(_ends(one) for one in clocks if one.clock == clock.clock)
-            settled[clock.clock] = _settled(clock, span, dated)
+        parts.setdefault(clock.clock, []).append(clock)
+    dated = [clock for clock in clocks if _is_dated(clock)]
+    near: dict[tuple[str | None, str | None], Near | None] = {}
+    settled: dict[str, Clock] = {}
     made = []
     for clock in clocks:
-        same = settled.get(clock.clock) if clock.lacks is not None else None
-        made.append(replace(clock, base=same.base, lacks=same.lacks, base_why=same.base_why) if same else clock)
+        if clock.lacks is not None and clock.clock not in settled:
+            if (place := (clock.host, clock.zone)) not in near:
+                near[place] = _neighbours(clock, dated)
+            span = _hull(_ends(one) for one in parts[clock.clock])
+            settled[clock.clock] = _settled(clock, span, near[place])
+        same = settled[clock.clock] if clock.lacks is not None else clock
+        made.append(replace(clock, base=same.base, lacks=same.lacks, base_why=same.base_why))
     return tuple(made)
 
 
@@ -80,38 +96,43 @@ def _hull(spans: Iterable[Span]) -> Span:
     return min(begins), max(ends)
 
 
-def _settled(clock: Clock, span: Span, dated: Sequence[Clock]) -> Clock:
+def _settled(clock: Clock, span: Span, near: Near | None) -> Clock:
     """Return a clock with the one day on which `span` meets the dated clocks, or with the reason why there is none."""
     unit, when = ("year", "in") if clock.lacks == "year" else ("day", "on")
     what = "no year is printed" if clock.lacks == "year" else "no date is printed"
-    near, whose = _neighbours(clock, dated)
-    if not near:
+    if near is None:
         return replace(clock, base_why=f"{what}, and no evidence beside it tells the {unit}")
-    whole = _hull(digits for _, digits in near)
-    fits = fitting_years(span, whole) if clock.lacks == "year" else fitting_days(span, whole)
-    numbers = sorted({other.artifact for other, _ in near})
-    place = f"the dated times of {whose} (artifact{'s' if len(numbers) > 1 else ''} {_listed(map(str, numbers))})"
+    fits = fitting_years(span, near.span) if clock.lacks == "year" else fitting_days(span, near.span)
     if len(fits) == 1:
-        why = f"{what}; {fits[0].name} is the only {unit} {when} which these times meet {place}"
+        why = f"{what}; {fits[0].name} is the only {unit} {when} which these times meet {near.words}"
         return replace(clock, base=f"{fits[0].base}T00:00:00", lacks=None, base_why=why)
     if not fits:
-        return replace(clock, base_why=f"{what}, and these times meet {place} {when} no {unit}")
+        return replace(clock, base_why=f"{what}, and these times meet {near.words} {when} no {unit}")
     names = [fit.name for fit in fits]
-    some = _listed(names) if len(names) <= MOST_NAMED else f"{len(names)} {unit}s from {names[0]} to {names[-1]}"
-    return replace(clock, base_why=f"{what}, and these times meet {place} {when} {some}")
+    some = (
+        f"{len(names)} {unit}s from {names[0]} to {names[-1]}"
+        if len(names) < MOST_FITS
+        else f"{MOST_FITS} {unit}s or more"
+    )
+    if len(names) <= MOST_NAMED:
+        some = _listed(names)
+    return replace(clock, base_why=f"{what}, and these times meet {near.words} {when} {some}")
 
 
-def _neighbours(clock: Clock, dated: Sequence[Clock]) -> tuple[list[tuple[Clock, Span]], str]:
-    """Return the dated clocks that decide, with their spans as digits of this clock's zone, and whose they are.
-
-    They are those of the clock's own host, else those of the room.
-    """
+def _neighbours(clock: Clock, dated: Sequence[Clock]) -> Near | None:
+    """Return the span of the dated clocks that decide: those of the clock's own host, else those of the room."""
     seen = [(other, digits) for other in dated if (digits := _digits(other, clock.zone)) is not None]
     own = [(other, digits) for other, digits in seen if clock.host is not None and other.host == clock.host]
-    if own:
-        return own, str(clock.host)
-    hosts = sorted({other.host for other, _ in seen if other.host is not None})
-    return seen, _listed(hosts) if hosts and len(hosts) <= MOST_NAMED else "the room"
+    if not seen:
+        return None
+    hosts = sorted({other.host for other, _ in own or seen if other.host is not None})
+    whose = _listed(hosts) if 0 < len(hosts) <= MOST_NAMED else "the room"
+    numbers = sorted({other.artifact for other, _ in own or seen})
+    few = [str(number) for number in numbers[:MOST_NAMED]]
+    if len(numbers) > len(few):
+        few.append(f"{len(numbers) - len(few)} more")
+    words = f"the dated times of {whose} (artifact{'s' if len(numbers) > 1 else ''} {_listed(few)})"
+    return Near(_hull(digits for _, digits in own or seen), words)
 
 
 def _digits(clock: Clock, zone: str | None) -> Span | None:
@@ -133,6 +154,8 @@ def _digits(clock: Clock, zone: str | None) -> Span | None:
 def fitting_days(span: Span, dated: Span) -> list[Fit]:
     """Return the days on which times of day meet a dated span; both in seconds, `span` since the midnight it begins at.
 
+    Of more than MOST_FITS days the first are returned.
+
     A span that goes past midnight is longer than its day and counts for the day it begins on.
 
     >>> june = (1748822340.0, 1748822490.0)  # 2025-06-01 23:59:00 to 2025-06-02 00:01:30
@@ -142,7 +165,7 @@ def fitting_days(span: Span, dated: Span) -> list[Fit]:
     (['2025-06-02'], [])
     """
     first = max(math.ceil((dated[0] - span[1]) / DAY), FIRST_DAY)
-    last = min(math.floor((dated[1] - span[0]) / DAY), LAST_DAY)
+    last = min(math.floor((dated[1] - span[0]) / DAY), LAST_DAY, first + MOST_FITS - 1)
     later = timedelta(days=math.floor(span[0] / DAY))
     days = [ZERO + timedelta(days=number) for number in range(first, last + 1)]
     return [Fit(day, str(day + later)) for day in days if day <= date.max - later]
@@ -162,7 +185,7 @@ def fitting_years(span: Span, dated: Span) -> list[Fit]:
     found = []
     near = (ZERO + timedelta(days=min(max(math.floor(at / DAY), FIRST_DAY + 800), LAST_DAY - 800)) for at in dated)
     first, last = (day.year for day in near)
-    for year in range(first - 1, last + 2):
+    for year in range(first - 1, min(last + 2, first + MOST_FITS)):
         bases = {base for day in (begins, ends) if (base := _new_year(day, year)) is not None}
         if len(bases) != 1:
             continue

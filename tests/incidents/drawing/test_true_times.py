@@ -74,7 +74,10 @@ def test_where_no_single_day_fits_the_trace_has_an_axis_of_its_own_without_a_day
 
 def test_days_without_a_year_show_no_year(tmp_path):
     [(frame, _)] = drawn(tmp_path, {"a.log": (rooms.syslog(), DB1)})
-    assert (frame.when, labels(frame)[0]) == ("the year is not known", "10:00:00")
+    assert (frame.when, labels(frame)[0]) == ("06-01, the year is not known", "10:00:00")
+    (tmp_path / "one").mkdir()
+    [(frame, _)] = drawn(tmp_path / "one", {"a.log": (rooms.syslog(n=1), DB1)})
+    assert frame.moment() == "06-01 10:00:00"
 
 
 def test_epoch_stamps_are_written_as_the_times_that_they_are(tmp_path):

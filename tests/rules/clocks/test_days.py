@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from time import perf_counter
+
 import pytest
 
 from rules.clocks.clock_map import align
@@ -157,7 +160,8 @@ def test_days_without_a_year_keep_their_date_in_every_year():
 
 
 def test_a_clock_out_of_the_calendar_breaks_nothing():
-    assert first(undated(10 * HOUR, 11 * HOUR), dated(-1e14, 1e14)).lacks == "day"
+    ages = first(undated(10 * HOUR, 11 * HOUR), dated(-1e14, 1e14))
+    assert (ages.lacks, str(ages.base_why).endswith(" on 1000 days or more")) == ("day", True)
     assert first(undated(10 * HOUR, 11 * HOUR, lacks="year"), dated(-1e14, 1e14)).lacks == "year"
 
 
@@ -224,3 +228,13 @@ def test_the_reports_say_which_day_was_borrowed(tmp_path):
     assert words in html_page.page(made)
     assert made.clocks[0].base == "2025-06-01T00:00:00"
     assert (made.clocks[0].lacks, made.clocks[1].base_why) == (None, None)
+
+
+def test_a_thousand_traces_beside_a_thousand_dated_files_take_no_long():
+    many = [replace(undated(10 * HOUR, 11 * HOUR), clock=f"{n}.1:1", artifact=n) for n in range(1, 1500)]
+    beside = [dated(9 * HOUR, 11 * HOUR, n) for n in range(2000, 3500)]
+    began = perf_counter()
+    made = with_days([*many, *beside])
+    assert perf_counter() - began < 2
+    assert {clock.base for clock in made} == {"2025-06-01T00:00:00"}
+    assert str(made[0].base_why).endswith("(artifacts 2000, 2001, 2002 and 1497 more)")
