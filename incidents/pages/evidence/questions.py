@@ -105,8 +105,11 @@ class Open:
         return len(self.kinds) + len(self.parts) + len(self.zones)
 
 
-def open_questions(room: Room) -> Open:
-    """Gather the questions of the readings in use, and of files that were not read because two kinds claim them."""
+def open_questions(room: Room, days: Days | None = None) -> Open:
+    """Gather the questions of the readings in use, and of files that were not read because two kinds claim them.
+
+    A caller that has looked up the `days` passes them on.
+    """
     asked = (
         Q(reading__parts__facts__has_key="questions")
         | Q(reading__parts__domains__contains=WALL_WITHOUT_ZONE)
@@ -116,7 +119,7 @@ def open_questions(room: Room) -> Open:
     ids = rows.filter(asked).values("pk")
     found = list(rows.filter(pk__in=ids).prefetch_related("reading__parts", "corrections").order_by("number"))
     prefetch_related_objects([artifact for artifact in found if artifact.state == ArtifactState.FAILED], "readings")
-    days = Days(room.incident)
+    days = days or Days(room.incident)
     kinds, parts, without = [], [], list[tuple[Artifact, PartValues]]()
     for artifact in found:
         if is_race(artifact):

@@ -149,7 +149,7 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
     context |= {"of": of, "parts_paged": parts, "of_query": f"of={of.number}&" if of else ""}
     from incidents.pages.evidence.questions import open_questions  # it looks at single artifacts through this module
 
-    context["asked"] = open_questions(room)
+    context["asked"] = open_questions(room, days)
     return render(request, "evidence/evidence.html", context)
 
 
