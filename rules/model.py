@@ -651,6 +651,9 @@ class ClockCheck:
 class Clock:
     """A clock domain. Adding `add` (s) to its `t_local` gives the time on the axis of its `frame`, with an error of at
     most `err` (s).
+
+    `lacks`: what its stamps need for a date, `day` or `year`, None if nothing. `base_why`: why a `base` is known that
+    the stamps do not show, or why the day stays unknown; None for stamps with a date.
     """
 
     clock: str
@@ -666,6 +669,8 @@ class Clock:
     frame: str
     add: float = 0.0
     err: float = 0.0
+    lacks: Literal["day", "year"] | None = None
+    base_why: str | None = None
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from incidents.content.visible import visible
+from incidents.drawing.axis_times import time_of_day
 from incidents.drawing.lane import Drawing, Sample, Span, Window
 
-NAMES, MARGIN, AXIS, HEAD = 150, 8, 24, 40
+NAMES, MARGIN, AXIS, HEAD, LINE = 150, 8, 24, 40, 18
 HIGH = {"span": 26, "event": 20, "counter": 42}
 BAR = 18
 TOKENS = Path(__file__).resolve().parents[2] / "static" / "css" / "tokens.css"
@@ -33,7 +34,11 @@ def colours() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Picture:
-    """What a picture shows: one frame's strips for a window."""
+    """What a picture shows: one frame's strips for a window.
+
+    `axis` is how times are written (`clock`, `seconds`, `order`), `value` for strips of one moment, which have no axis.
+    `zero`: what to add to times of a `clock` to get what it showed, in seconds since 1970.
+    """
 
     title: str
     why: str
@@ -42,6 +47,8 @@ class Picture:
     strips: Sequence[Drawing]
     bands: Sequence[Json]
     culprits: Sequence[Json]
+    zero: float = 0.0
+    moment: str = ""
 
 
 def svg(pictures: Sequence[Picture], width: int) -> str:
@@ -62,7 +69,25 @@ def svg(pictures: Sequence[Picture], width: int) -> str:
     return f"{head}<title>Timeline</title>{hatch}{ground}{''.join(parts)}</svg>"
 
 
+def _values(picture: Picture, top: float) -> tuple[list[str], float]:
+    """Write what was measured at one moment, a value a line."""
+    ink = colours()
+    parts = [
+        _text(MARGIN, top + 16, picture.title, weight="600"),
+        _text(MARGIN, top + 31, "; ".join(filter(None, (picture.moment, picture.why))), ink["ink-2"], 11),
+    ]
+    at = top + HEAD
+    for strip in picture.strips:
+        name = f"{strip.host} {strip.label}" if strip.host else strip.label
+        values = [f"{one.high:.4g} {strip.unit}".strip() for one in strip.samples] or [one.label for one in strip.spans]
+        parts.append(_text(MARGIN, at + 14, f"{name}: {', '.join(values)}"))
+        at += LINE
+    return parts, at + MARGIN - top
+
+
 def _frame(picture: Picture, width: int, top: float) -> tuple[list[str], float]:
+    if picture.axis == "value":
+        return _values(picture, top)
     ink = colours()
     left, wide = NAMES + MARGIN, width - NAMES - 2 * MARGIN
     window = picture.window
@@ -81,7 +106,7 @@ def _frame(picture: Picture, width: int, top: float) -> tuple[list[str], float]:
         rows.append((strip, at))
         at += HIGH[strip.kind]
     base = at
-    for t, label in ticks(window, picture.axis, wide):
+    for t, label in ticks(window, picture.axis, wide, picture.zero):
         parts.append(f'<path d="M{x(t):.1f} {top + HEAD:.1f}V{base + 4:.1f}" stroke="{ink["rule"]}"/>')
         parts.append(_text(x(t), base + 17, label, ink["ink-2"], 11, anchor="middle"))
     for band in picture.bands:
@@ -164,26 +189,25 @@ def _step(one: Sample, x: Any, place: Any) -> str:
     return made + _rect(x0, place(one.high), wide, max(1.0, min(3.0, place(one.low) - place(one.high))), ink["ink-3"])
 
 
-def ticks(window: Window, axis: str, wide: float) -> list[tuple[float, str]]:
+def ticks(window: Window, axis: str, wide: float, zero: float = 0.0) -> list[tuple[float, str]]:
     """Return positions and labels of round values about a hundred pixels apart.
 
     >>> ticks(Window(0, 10, 1), "seconds", 250)
     [(0.0, '0'), (5.0, '5'), (10.0, '10')]
+    >>> ticks(Window(0.5, 10.5, 1), "clock", 250, 1748772002.0)
+    [(3.0, '10:00:05'), (8.0, '10:00:10')]
     """
     rough = (window.end - window.start) / max(wide / 100, 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    first, last = math.ceil(window.start / step - 1e-9), math.floor(window.end / step + 1e-9)
-    return [(k * step, label(k * step, axis, digits)) for k in range(first, last + 1)]
+    off = math.fmod(zero, step) if step >= 1 else math.fmod(zero % 1, step)
+    first, last = math.ceil((window.start + off) / step - 1e-9), math.floor((window.end + off) / step + 1e-9)
+    return [(k * step - off, label(k * step - off, axis, digits, zero)) for k in range(first, last + 1)]
 
 
-def label(t: float, axis: str, digits: int) -> str:
-    if axis != "clock":
-        return f"{t:.{digits}f}"
-    minutes, seconds = divmod(t, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{hours % 24:02}:{minutes:02}:{seconds:0{digits + 3 if digits else 2}.{digits}f}"
+def label(t: float, axis: str, digits: int, zero: float = 0.0) -> str:
+    return time_of_day(t, zero, digits) if axis == "clock" else f"{t:.{digits}f}"
 
 
 def _rect(x: float, y: float, wide: float, high: float, fill: str, opacity: float = 1.0) -> str:

@@ -8,17 +8,21 @@ frame, in their order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from incidents.drawing import windows
-from incidents.drawing.lane import Drawing, Lane, Window
+from incidents.drawing import axis_times, windows
+from incidents.drawing.axis_times import UTC_NAME, is_zone, zone_shift_at
+from incidents.drawing.lane import Drawing, Lane, Sample, Span, Window
 from incidents.drawing.registry import lanes
 from parsers.kinds import kind_of
 from rules import registry
+from rules.clocks.readings import WALL, absolute, base_of
+from rules.clocks.readings import epoch as instant
 from rules.engine.read import ReadOnly
+from rules.model import Clock
 
 Json = Mapping[str, Any]
 
@@ -29,19 +33,33 @@ MOST_REASONS = 3
 #: Maximum number of counters of one table in the chooser.
 MOST_OFFERED = 400
 
-WALL = ("wall-utc", "wall-local")
+#: Share of the axis that is left free at each side of the first and last stamp.
+MARGIN = 0.02
+#: Half of the length (s) of the window in which the marks of a single moment are looked up.
+HAIR_S = 1e-4
+#: What the seconds of a clock without times of day count from.
+COUNTED_FROM = {
+    "trace-relative": "since the trace began",
+    "boot-relative": "since the host started",
+    "interval": "since the first sample",
+}
 #: Name of the frame for series without a clock.
 ORDER = "order"
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One axis: its name in the report, the clocks on it (rows of `report["clocks"]`), its begin and its end."""
+    """One axis: its name in the report, the clocks on it (rows of `report["clocks"]`), its begin and its end.
+
+    Without a length (`t0 == t1`) it is no axis: all that it holds was measured at one moment. `zone` is the zone to
+    show instants in; without it they are shown in UTC.
+    """
 
     name: str
     clocks: tuple[Json, ...]
     t0: float
     t1: float
+    zone: str | None = None
 
     @property
     def ordered(self) -> bool:
@@ -50,10 +68,21 @@ class Frame:
 
     @property
     def axis(self) -> str:
-        """Return how times are written: `clock` (time of day), `seconds` (since the trace began), `order` (number)."""
+        """Return how times are written: `clock` (time of day), `seconds` (since the trace began), `order` (number).
+
+        `value` says that there is no axis: the frame holds one moment only.
+        """
+        return "value" if self.t0 == self.t1 else self.scale
+
+    @property
+    def scale(self) -> str:
+        """Return how times of this frame are written, even if they are all the same: `clock`, `seconds` or `order`.
+
+        Of aligned clocks one with a time of day gives its times to all.
+        """
         if self.ordered:
             return "order"
-        return "clock" if self.clocks[0]["kind"] in WALL else "seconds"
+        return "clock" if any(clock["kind"] in WALL for clock in self.clocks) else "seconds"
 
     @property
     def laid(self) -> windows.Axis:
@@ -62,33 +91,179 @@ class Frame:
         ends = {c["clock"]: float(c["t_end"]) for c in self.clocks if c["t_end"] is not None}
         return windows.Axis(shifts, ends, self.ordered)
 
-    @property
+    @cached_property
     def epoch(self) -> float | None:
-        """Return the seconds since 1970 UTC at 0 of the axis; None if the clock's zone is not UTC."""
-        first = self.clocks[0]
-        if self.ordered or first["kind"] != "wall-utc":
+        """Return the seconds since 1970 UTC at 0 of the axis; None if no clock on it tells."""
+        known = None if self.ordered else next((row for row in self.clocks if absolute(_clock(row))), None)
+        return base_of(_clock(known)) - _add(known) if known else None
+
+    @cached_property
+    def shown_zone(self) -> str | None:
+        """Return the zone that times of day are shown in: of instants that of the room, else as the stamps print it.
+
+        None if it is not known. Instants are in UTC where the zone's clocks were changed meanwhile, since one axis
+        cannot show both.
+        """
+        if self.scale != "clock":
             return None
-        base = datetime.fromisoformat(first.get("base") or "1970-01-01T00:00:00")
-        return (base.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() - float(first.get("add") or 0.0)
+        if (epoch := self.epoch) is None:
+            return self._wall["zone"] if self._wall.get("zone") else None
+        ahead = {zone_shift_at(self.zone, epoch + t) for t in (self.t0, self.t1)}
+        return self.zone if len(ahead) == 1 and None not in ahead else UTC_NAME
+
+    @cached_property
+    def zero(self) -> float:
+        """Return what to add to a time on the axis to get the seconds since 1970 that a clock on the wall showed.
+
+        Clocks that show no date count from the midnight of their first day.
+        """
+        if self.scale != "clock":
+            return 0.0
+        if (epoch := self.epoch) is not None:
+            return epoch + (zone_shift_at(self.shown_zone, epoch + self.t0) or 0.0)
+        base = instant(self._wall.get("base") or "")
+        return (base or 0.0) - _add(self._wall)
+
+    @property
+    def dated(self) -> bool:
+        """Return whether the days of this axis are known, in their year."""
+        return self.scale == "clock" and (self.epoch is not None or bool(self._wall.get("base")))
+
+    @cached_property
+    def _wall(self) -> Json:
+        """Return a clock with a time of day: one with a date if there is any, the frame's reference before others."""
+        walls = [clock for clock in self.clocks if clock["kind"] in WALL]
+        return min(walls, key=lambda clock: (not clock.get("base"), _add(clock) != 0.0))
+
+    @property
+    def when(self) -> str:
+        """Write the day of the axis, which its ticks do not repeat, and its zone; empty if it shows no times of day."""
+        if self.scale != "clock":
+            return ""
+        if not self.dated and not self._yearless:
+            return "the day is not known"
+        begin, end = (self._day(t) for t in self.within)
+        days = begin if begin == end else f"{begin} to {end}"
+        if self._yearless:
+            return f"{days}, the year is not known"
+        return days + (f", {zone}" if (zone := self.shown_zone) else "")
+
+    @property
+    def _yearless(self) -> bool:
+        return not self.dated and self._wall.get("lacks") == "year"
+
+    def _day(self, t: float) -> str:
+        """Write the date of a time on the axis, without the year if that is not known."""
+        return axis_times.day_of_year(self.zero + t) if self._yearless else axis_times.day(self.zero + t)
+
+    @property
+    def within(self) -> tuple[float, float]:
+        """Return begin and end of what the clocks show; the axis has a margin at both sides of it."""
+        return (
+            max(self.t0, min((c["t_begin"] + _add(c) for c in self.clocks), default=self.t0)),
+            min(self.t1, max((c["t_end"] + _add(c) for c in self.clocks), default=self.t1)),
+        )
 
     def add(self, clock: str | None) -> float | None:
         """Return the seconds to add to a time of `clock` to place it on this axis; None for a foreign clock."""
-        return next((float(c.get("add") or 0.0) for c in self.clocks if c["clock"] == clock), None)
+        return next((_add(c) for c in self.clocks if c["clock"] == clock), None)
+
+    def written(self, at: float, digits: int = 3) -> str:
+        """Write a place on the axis: a time of day, seconds since the trace began, or a place in the order."""
+        if self.scale == "order":
+            return f"{at:.0f}"
+        if self.scale == "seconds":
+            return f"{at:.{digits}f} s"
+        return axis_times.time_of_day(at, self.zero, digits)
+
+    def moment(self) -> str:
+        """Write when all of a frame without a length was measured: with its day, as far as that is known."""
+        if self.scale == "order":
+            return ""
+        shown = self.written(self.t0, 0 if self.scale == "clock" and round(self.zero + self.t0, 3) % 1 == 0 else 3)
+        if self.scale == "seconds":
+            return shown
+        day = f"{self._day(self.t0)} " if self.dated or self._yearless else ""
+        return f"{day}{shown}" + (f" {zone}" if (zone := self.shown_zone) else "")
+
+
+def _add(row: Json) -> float:
+    return float(row.get("add") or 0.0)
+
+
+def _clock(row: Json) -> Clock:
+    """Return the fields of a report's clock that tell what its readings mean."""
+    return Clock(
+        row["clock"],
+        row.get("artifact") or 0,
+        row.get("part") or 0,
+        row["kind"],
+        row.get("base"),
+        row.get("zone"),
+        row.get("host"),
+        (),
+        row.get("t_begin"),
+        row.get("t_end"),
+        row.get("frame") or "",
+        lacks=row.get("lacks") or (None if row.get("base") else "day"),
+    )
 
 
 def frames_of(report: Json) -> list[Frame]:
-    """Return the frames of a report that have a place in time, aligned ones first, then by artifact."""
+    """Return the frames of a report that have a place in time, aligned ones first, then by artifact.
+
+    A frame whose clocks show one moment only has a hair's breadth here, so that it can be looked at; `fitted` takes it
+    away again.
+    """
     grouped: dict[str, list[Json]] = {}
     for clock in report.get("clocks", ()):
         if clock["kind"] != "none" and clock["t_begin"] is not None:
             grouped.setdefault(clock["frame"], []).append(clock)
     frames = []
     for name, clocks in grouped.items():
-        begin = min(c["t_begin"] + float(c.get("add") or 0.0) for c in clocks)
-        end = max(c["t_end"] + float(c.get("add") or 0.0) for c in clocks)
-        margin = max((end - begin) * 0.02, 1e-4)
-        frames.append(Frame(name, tuple(clocks), begin - margin, end + margin))
+        begin, end = _stamps(clocks)
+        margin = (end - begin) * MARGIN or HAIR_S
+        frames.append(Frame(name, tuple(clocks), begin - margin, end + margin, _zone(clocks, report)))
     return sorted(frames, key=lambda frame: (-len(frame.clocks), frame.clocks[0]["artifact"], frame.t0))
+
+
+def _stamps(clocks: Iterable[Json]) -> tuple[float, float]:
+    """Return the first and last stamp of clocks, on their axis."""
+    ends = [(c["t_begin"] + _add(c), c["t_end"] + _add(c)) for c in clocks]
+    return min(begin for begin, _ in ends), max(end for _, end in ends)
+
+
+def _zone(clocks: Iterable[Json], report: Json) -> str | None:
+    """Return the zone of a frame's hosts, else the only one that hosts of the room have."""
+    own = next((clock["zone"] for clock in clocks if is_zone(clock.get("zone"))), None)
+    room = {clock["zone"] for clock in report.get("clocks", ()) if is_zone(clock.get("zone"))}
+    return own or (room.pop() if len(room) == 1 else None)
+
+
+def fitted(frame: Frame, strips: Sequence[Drawing]) -> Frame | None:
+    """Return a frame with the axis of what is drawn on it: of the strips' clocks and of their longest marks.
+
+    A frame of one moment gets no axis (`t0 == t1`): a sample is a value, whatever interval it covers, and so are several
+    at the same moment. Only a call or wait with a length makes two moments of it. Return None if nothing is drawn
+    there.
+    """
+    marks: list[Span | Sample] = []
+    for strip in strips:
+        marks += strip.spans
+        marks += strip.samples
+    ends = {mark.end for mark in marks}
+    if frame.ordered:
+        return None if not ends else frame if len(ends) > 1 else replace(frame, t0=max(ends), t1=max(ends))
+    shown = {strip.clock for strip in strips}
+    begin, end = _stamps([c for c in frame.clocks if c["clock"] in shown] or frame.clocks)
+    if not marks:
+        return None if begin == end else frame
+    single = len(ends) == 1 and all(mark.n == 1 for mark in marks)
+    if (single or begin == end) and not any(span.end > span.start for strip in strips for span in strip.spans):
+        return replace(frame, t0=max(ends), t1=max(ends))
+    begin, end = min([begin, *(mark.start for mark in marks)]), max([end, *(mark.end for mark in marks)])
+    margin = (end - begin) * MARGIN
+    return replace(frame, t0=begin - margin, t1=end + margin)
 
 
 def title(frame: Frame, report: Json) -> str:
@@ -133,8 +308,11 @@ def why(frame: Frame, report: Json) -> str:
     reasons = list(dict.fromkeys(tied or refused))
     if len(reasons) > MOST_REASONS:
         reasons = [*reasons[:MOST_REASONS], f"and {len(reasons) - MOST_REASONS} more"]
-    own = "its own clock, seconds since the trace began" if frame.axis == "seconds" else "its own clock"
-    return "; ".join(reasons) or own
+    own = "its own clock"
+    if frame.scale == "seconds":
+        own += f", seconds {COUNTED_FROM.get(frame.clocks[0]['kind'], 'of an unknown zero')}"
+    borrowed = dict.fromkeys(clock["base_why"] for clock in frame.clocks if clock.get("base_why"))
+    return "; ".join([*(reasons or [own]), *borrowed])
 
 
 def tables() -> list[str]:

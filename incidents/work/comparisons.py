@@ -18,13 +18,13 @@ from typing import Any
 
 from incidents.content.figures import extremes_kept
 from incidents.drawing import series
-from incidents.drawing.frames import WALL
 from incidents.drawing.overviews import count
 from incidents.drawing.series import Side
 from incidents.work import analysis
 from parsers.kinds import kind_of
 from rules.case import phases
 from rules.case.case import Case
+from rules.clocks.readings import WALL
 from rules.engine.read import ReadOnly
 from rules.model import CaseSpec
 from rules.statistics import contrast, profile_change

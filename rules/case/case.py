@@ -28,6 +28,8 @@ from parsers.tables import parquet, schema
 from rules import registry
 from rules.case.case_yaml import dump_case_yaml, load_case_yaml
 from rules.case.statements import usable
+from rules.clocks.days import with_days
+from rules.clocks.readings import WALL
 from rules.clocks.shared import shared
 from rules.errors import CaseInvalid
 from rules.judging import findings_table
@@ -197,22 +199,27 @@ class Case:
     def clocks(self) -> tuple[Clock, ...]:
         """Return all clock domains of all parts.
 
-        A part without a clock domain contributes none. `frame` is the clock itself until `align` is called.
+        A part without a clock domain contributes none. `frame` is the clock itself until `align` is called. Stamps
+        without a date have the day of the other evidence where only one fits (`rules/clocks/days.py`).
         """
         found = []
         for artifact in self.spec.artifacts:
             for part in self.manifests.get(artifact.id, {}).get("parts", []):
                 of_spec = next((p for p in artifact.parts if p.part == part["part"]), None)
+                asked = {question["ask"] for question in (part.get("facts") or {}).get("questions", ())}
                 for d in part.get("domains") or []:
                     name = (of_spec.clock if of_spec else None) or self._clock(artifact.id, part["part"], d["domain"])
                     host = of_spec.host if of_spec else None
                     zone = d.get("zone") or self._zone(of_spec)
                     lines = tuple((a, b) for a, b in d["lines"])
                     ends = d.get("t_begin"), d.get("t_end")
-                    found.append(
-                        Clock(name, artifact.id, part["part"], d["kind"], d.get("base"), zone, host, lines, *ends, name)
+                    read = Clock(
+                        name, artifact.id, part["part"], d["kind"], d.get("base"), zone, host, lines, *ends, name
                     )
-        return tuple(found)
+                    if read.kind in WALL and read.base is None and read.t_begin is not None:
+                        read = replace(read, lacks="year" if "year" in asked else "day")
+                    found.append(read)
+        return with_days(found)
 
     def _clock(self, artifact: int, part: int, domain: int) -> str:
         """Return the id of a clock domain: its own, or that of an earlier part which shows the same trace."""
@@ -566,7 +573,7 @@ class Case:
             base = _base(name)
             concerned = {a.id for a in self.spec.artifacts if any(self._counted(a.id, n) for n in base)}
             stated: tuple[object, ...] = tuple(
-                replace(c, frame="", add=0, err=0) for c in self.clocks if c.artifact in concerned
+                replace(c, frame="", add=0, err=0, base_why=None) for c in self.clocks if c.artifact in concerned
             )
             if module.SCOPE != "artifact" or any(n in FROM_PEOPLE for n in base):
                 stated += (self.spec.statements, self.spec.symptom, self.spec.markers, self.spec.offsets)

@@ -55,6 +55,8 @@ def base_of(clock: Clock) -> float:
 
 def absolute(clock: Clock) -> bool:
     """Return whether readings are instants in UTC; times of day without a date, or days without a year, are not."""
+    if clock.lacks is not None:
+        return False
     if clock.kind == "wall-utc":
         return True
     if clock.kind == "wall-local":

@@ -160,14 +160,15 @@ def of_anchors(anchors: pl.DataFrame) -> list[Tie]:
 def of_hosts(clocks: Sequence[Clock]) -> list[Tie]:
     """Tie wall clocks of one known host, which has one clock.
 
-    Local times without a zone are tied only to each other.
+    Local times without a zone are tied only to each other; so are times of day without a date, and days without a year,
+    since their readings count from a day that nobody knows.
     """
-    kinds: dict[tuple[str, bool], list[Clock]] = defaultdict(list)
+    kinds: dict[tuple[str, bool, str | None], list[Clock]] = defaultdict(list)
     for clock in clocks:
         if clock.host is not None and (clock.kind in WALL or absolute(clock)):
-            kinds[clock.host, absolute(clock)].append(clock)
+            kinds[clock.host, absolute(clock), clock.lacks].append(clock)
     ties = []
-    for (host, known), group in kinds.items():
+    for (host, known, _), group in kinds.items():
         names = list(dict.fromkeys(c.clock for c in group))
         for other in names[1:]:
             reason = f"both are {'' if known else 'local '}times of {host}'s own clock"

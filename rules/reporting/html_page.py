@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from html import escape as _escape
 
 from rules.model import FIRST_SHOWN, WITHIN_BOUNDS, Citation, Finding, Report
+from rules.reporting.terminal import days_words
 
 STYLE = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -141,3 +142,5 @@ def _artifacts(made: Report) -> Iterable[str]:
         )
         yield f"<tr>{cells}<td class=num>{a.lines}</tr>"
     yield "</table>"
+    if days := list(days_words(made)):
+        yield "<ul>" + "".join(f"<li>{escape(words)}</li>" for words in days) + "</ul>"

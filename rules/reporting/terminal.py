@@ -51,8 +51,11 @@ def report(made: Report, all_asks: bool = False) -> str:
         lines += ["", "Compared"]
         for compared in made.compared:
             lines += _wrapped(compared.text, "  ")
-    if made.clock_map:
+    days = list(days_words(made))
+    if made.clock_map or days:
         lines += ["", "Clocks"]
+        for words in days:
+            lines += _wrapped(words, "  ")
         for row in made.clock_map:
             ends = (
                 ""
@@ -69,6 +72,13 @@ def report(made: Report, all_asks: bool = False) -> str:
     for failed in made.failed:
         lines += ["", f"FAILED {failed.rule}: {failed.error}"]
     return "\n".join(lines) + "\n"
+
+
+def days_words(made: Report) -> Iterable[str]:
+    """Yield a sentence for each artifact whose stamps show no day or year: which one they have borrowed, or why none."""
+    files = {artifact.id: artifact.file for artifact in made.artifacts}
+    for number, why in dict.fromkeys((c.artifact, c.base_why) for c in made.clocks if c.base_why):
+        yield f"{files.get(number) or f'artifact {number}'}: {why}"
 
 
 def _observations(made: Report) -> Iterable[str]:

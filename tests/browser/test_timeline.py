@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import axe_violations, shot, sign_in
 from tests.browser.test_story import A_MINUTE, new_room
+from tests.rules.clocks import dated_rooms as rooms
 from tests.served import Served
 
 RECORDED = Path(__file__).resolve().parents[1] / "cases" / "produced" / "slow-answer"
@@ -215,3 +216,41 @@ def test_without_scripts_the_timeline_is_a_picture(ada: Page, sample_room: str) 
     assert box
     assert box["height"] > 100
     plain.close()
+
+
+def add_evidence(page: Page, room: str, folder: Path, name: str, text: str, host: str) -> None:
+    (folder / name).write_text(text)
+    page.goto(f"{room}evidence/add/")
+    page.locator("#say").get_by_label("Host").fill(host)
+    page.locator("input[type=file]").first.set_input_files(str(folder / name))
+    page.locator(".sending a", has_text=name).wait_for()
+
+
+def test_undated_times_and_single_samples_are_shown_as_what_they_are(
+    ada: Page, exhibit: Served, tmp_path: Path
+) -> None:
+    room = new_room(ada, exhibit.url, "Times of day beside dated samples")
+    add_evidence(ada, room, tmp_path, "trace.strace", rooms.strace_tt(), "db1")
+    add_evidence(ada, room, tmp_path, "samples.vmstat", rooms.vmstat_t(), "db1")
+    add_evidence(ada, room, tmp_path, "epoch.strace", rooms.strace_ttt(), "web1")
+    add_evidence(ada, room, tmp_path, "once.log", rooms.syslog("Jul  9", 8, 1), "app1")
+    ada.goto(room)
+    frames = ada.locator(".tl-frame:not([data-frame=people])")
+    expect(frames).to_have_count(3, timeout=A_MINUTE)
+    mixed, epoch = (
+        frames.filter(has_text=name) for name in ("db1, system calls and db1, vmstat", "web1, system calls")
+    )
+    expect(mixed.locator(".tl-head")).to_contain_text("2025-06-01; ")
+    expect(mixed.locator(".tl-head")).to_contain_text("no date is printed; 2025-06-01 is the only day")
+    expect(epoch.locator(".tl-head")).to_contain_text("2025-06-01, UTC")
+    expect(mixed.locator("canvas.tl-canvas")).to_have_attribute("aria-label", re.compile(r"strips, 114 s\."))
+    drag(ada, epoch, 0.1, 0.9)
+    expect(epoch.get_by_role("status")).to_contain_text(re.compile(r"Range 10:00:0\d\.\d+ to 10:00:2\d\.\d+, "))
+    expect(epoch.locator(".tl-panel")).to_contain_text("10:00:0")
+    single = frames.filter(has_text="app1")
+    expect(single.locator(".tl-values li")).to_have_count(1)
+    expect(single.locator(".tl-values")).to_contain_text("request 0 was served")
+    expect(single.locator("canvas.tl-canvas")).to_be_hidden()
+    assert axe_violations(ada) == []
+    single.scroll_into_view_if_needed()
+    shot(ada, "true-times")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from rules.clocks.days import LEAP_YEAR, ZERO
 from rules.clocks.readings import WALL, epoch
 
 Json = Mapping[str, Any]
@@ -178,12 +179,14 @@ def stamp(clock: Json, at: float | None) -> str:
     '2016-04-14 05:58:39.329'
     >>> stamp({"kind": "trace-relative", "base": None}, 8.6926)
     '8.6926 s'
+    >>> stamp({"kind": "wall-local", "base": None, "lacks": "year"}, 2 * 86400.0)
+    '01-03 00:00:00.000 of an unknown year'
     """
     if at is None:
         return ""
     base = (epoch(clock["base"]) if clock.get("base") else None) or 0.0
     if clock["kind"] in WALL:
-        return day_time(base + at)
+        return _yearless(at) if clock.get("lacks") == "year" else day_time(base + at)
     return f"{at:.4f} s"
 
 
@@ -191,12 +194,17 @@ def day_time(reading: float) -> str:
     """Write seconds since 1970 as date and time with milliseconds. In 1970 the year is unknown, in January the day too.
 
     >>> day_time(3600.5), day_time(9006612.0)
-    ('01:00:00.500', '04-15 05:50:12.000 of an unknown year')
+    ('01:00:00.500', '04-14 05:50:12.000 of an unknown year')
     """
     text = _whole(reading)
     if not text.startswith("1970-"):
         return text
-    return text[11:] if text.startswith("1970-01") else f"{text[5:]} of an unknown year"
+    return text[11:] if text.startswith("1970-01") else _yearless(reading)
+
+
+def _yearless(reading: float) -> str:
+    """Write seconds since 1 January without the year; such stamps count the days of a leap year."""
+    return f"{_whole(reading + (LEAP_YEAR - ZERO).total_seconds())[5:]} of an unknown year"
 
 
 def _whole(reading: float) -> str:

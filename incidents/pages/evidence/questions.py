@@ -17,7 +17,7 @@ from incidents.actions import artifacts as actions
 from incidents.actions import borders, case
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import Artifact, ArtifactState, CorrectedField, Correction
-from incidents.pages.evidence.views import artifact_of, asked_of, part_of, said_on
+from incidents.pages.evidence.views import Days, artifact_of, asked_of, part_of, said_on
 from incidents.pages.lines.views import reader_of
 from incidents.pages.shell import shell
 from incidents.storage import store
@@ -105,8 +105,11 @@ class Open:
         return len(self.kinds) + len(self.parts) + len(self.zones)
 
 
-def open_questions(room: Room) -> Open:
-    """Gather the questions of the readings in use, and of files that were not read because two kinds claim them."""
+def open_questions(room: Room, days: Days | None = None) -> Open:
+    """Gather the questions of the readings in use, and of files that were not read because two kinds claim them.
+
+    A caller that has looked up the `days` passes them on.
+    """
     asked = (
         Q(reading__parts__facts__has_key="questions")
         | Q(reading__parts__domains__contains=WALL_WITHOUT_ZONE)
@@ -116,13 +119,14 @@ def open_questions(room: Room) -> Open:
     ids = rows.filter(asked).values("pk")
     found = list(rows.filter(pk__in=ids).prefetch_related("reading__parts", "corrections").order_by("number"))
     prefetch_related_objects([artifact for artifact in found if artifact.state == ArtifactState.FAILED], "readings")
+    days = days or Days(room.incident)
     kinds, parts, without = [], [], list[tuple[Artifact, PartValues]]()
     for artifact in found:
         if is_race(artifact):
             kinds.append(artifact)
         values = analysis.values_of(artifact)
         for value in values:
-            parts += _of_part(artifact, value)
+            parts += _of_part(artifact, value, days)
             without += [(artifact, value)] if _lacks_zone(value) else []
     return Open(kinds, parts, _zones(room, without))
 
@@ -134,7 +138,7 @@ def is_race(artifact: Artifact) -> bool:
     return newest is not None and newest.error == "AmbiguousFormat"
 
 
-def _of_part(artifact: Artifact, values: PartValues) -> list[Question]:
+def _of_part(artifact: Artifact, values: PartValues, days: Days) -> list[Question]:
     return [
         Question(
             artifact,
@@ -146,7 +150,7 @@ def _of_part(artifact: Artifact, values: PartValues) -> list[Question]:
             list(q.get("choices") or []),
             q.get("line"),
         )
-        for q in asked_of(values)
+        for q in asked_of(values, artifact.number, days)
     ]
 
 
@@ -205,7 +209,8 @@ def question(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     artifact = artifact_of(room, number)
     if artifact.purged:
         raise Refused("This artifact was purged.", 410)
-    asked = [q for values in analysis.values_of(artifact) for q in _of_part(artifact, values)]
+    days = Days(room.incident)
+    asked = [q for values in analysis.values_of(artifact) for q in _of_part(artifact, values, days)]
     if request.method == "POST":
         room.require(Right.CORRECT)
         part, ask = request.POST.get("part", ""), request.POST.get("ask", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -19,7 +20,9 @@ from incidents.errors import Refused
 from incidents.models.evidence.archive import ArchiveMember
 from incidents.models.evidence.artifact import Artifact, ArtifactState, CorrectedField
 from incidents.models.evidence.reading import Part, Reading
+from incidents.models.room.incident import Incident
 from incidents.pages.shell import counts_of, shell
+from incidents.pages.timeline.views import newest_report
 from incidents.storage import store
 from incidents.work import analysis
 from parsers.preview import first_rows
@@ -135,7 +138,8 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
     if of is None:
         pages.count = counts["total"] + counts["purged"]  # already counted
     paged = pages.get_page(request.GET.get("page"))
-    rows = [artifact_row(artifact, PARTS) for artifact in paged]
+    days = Days(room.incident)
+    rows = [artifact_row(artifact, PARTS, days) for artifact in paged]
     context = shell(room, "evidence", counts) | {
         "artifacts": rows,
         "paged": paged,
@@ -145,11 +149,11 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
     context |= {"of": of, "parts_paged": parts, "of_query": f"of={of.number}&" if of else ""}
     from incidents.pages.evidence.questions import open_questions  # it looks at single artifacts through this module
 
-    context["asked"] = open_questions(room)
+    context["asked"] = open_questions(room, days)
     return render(request, "evidence/evidence.html", context)
 
 
-def artifact_row(artifact: Artifact, most: int | None = None) -> ArtifactRow:
+def artifact_row(artifact: Artifact, most: int | None = None, days: Days | None = None) -> ArtifactRow:
     """Lay out an artifact for the list; the caller prefetched reading, parts, readings and corrections.
 
     With `most`, only the first parts are laid out, and the row says whether there are more.
@@ -157,7 +161,8 @@ def artifact_row(artifact: Artifact, most: int | None = None) -> ArtifactRow:
     reading = store.shown_reading(artifact)
     in_use = artifact.reading if artifact.state == ArtifactState.READ else None
     newest = in_use or max(artifact.readings.all(), key=lambda r: r.number, default=None)
-    every = [_part_row(values) for values in analysis.values_of(artifact)]
+    days = days or Days(artifact.incident)
+    every = [_part_row(values, artifact.number, days) for values in analysis.values_of(artifact)]
     parts = every[:most]
     said = {c.field: c.value for c in artifact.corrections.all() if c.line_from is None}
     kind = (reading.kind if reading else None) or said.get(CorrectedField.KIND) or ""
@@ -221,7 +226,7 @@ def _so_far(artifact: Artifact, newest: Reading | None) -> tuple[list[tuple[str,
     return tables, FirstRows(tables[0][0], *first_rows(folder, tables[0][0])) if tables else None
 
 
-def _part_row(values: analysis.PartValues) -> PartRow:
+def _part_row(values: analysis.PartValues, number: int, days: Days) -> PartRow:
     part = values.part
     shown = [
         ShownValue(field, field.label.capitalize(), values.values[field].holds, values.values[field].corrected)
@@ -231,22 +236,44 @@ def _part_row(values: analysis.PartValues) -> PartRow:
         sorted({f"{d.get('kind') or 'none'}{', ' + d['zone'] if d.get('zone') else ''}" for d in part.domains})
     )
     lines = part.line_to - part.line_from + 1
-    return PartRow(part, shown, clocks, lines, account_shares(part.account), len(asked_of(values)))
+    return PartRow(part, shown, clocks, lines, account_shares(part.account), len(asked_of(values, number, days)))
 
 
-def asked_of(values: analysis.PartValues) -> list[dict[str, Any]]:
-    """Return the questions of a part's reading that nobody has answered.
+class Days:
+    """What the last judgement found about days that stamps do not show (`rules/clocks/days.py`)."""
+
+    def __init__(self, incident: Incident) -> None:
+        self._incident = incident
+
+    @cached_property
+    def _clocks(self) -> dict[tuple[int, int], dict[str, Any]]:
+        report = newest_report(self._incident) or {}
+        return {(row["artifact"], row["part"]): row for row in report.get("clocks", ()) if row.get("base_why")}
+
+    def settle(self, question: dict[str, Any], artifact: int, part: int) -> dict[str, Any] | None:
+        """Return a question, with why the day stays open; None if other evidence has answered it."""
+        if question["ask"] not in (CorrectedField.DATE, CorrectedField.YEAR):
+            return question
+        clock = self._clocks.get((artifact, part))
+        if clock is None:
+            return question
+        return {**question, "reason": clock["base_why"]} if clock["lacks"] else None
+
+
+def asked_of(values: analysis.PartValues, number: int, days: Days) -> list[dict[str, Any]]:
+    """Return the questions of a part of artifact `number` that neither a person nor other evidence has answered.
 
     If nothing is known of a zone, the question is asked once for the host (`views/questions.py`), not for each part.
     """
     asked = values.part.facts.get("questions")
-    return [
+    opened = [
         q
         for q in (asked if isinstance(asked, list) else [])
         if q["ask"] in CorrectedField.values
         and not values.values[q["ask"]].corrected
         and not (q["ask"] == CorrectedField.TZ and not q.get("default") and not q.get("choices"))
     ]
+    return [kept for q in opened if (kept := days.settle(q, number, values.part.part)) is not None]
 
 
 def part_of(artifact: Artifact, number: str | None) -> analysis.PartValues | None:

@@ -87,7 +87,7 @@ def _csv(source: ReadOnly, sql: str) -> Iterator[str]:
 
 def _trace(source: ReadOnly, sql: str, frame: Frame, room: Room) -> Iterator[str]:
     clocks = {c["clock"]: {"added_s": frame.laid.shifts[c["clock"]], "err_s": float(c.get("err") or 0.0), "host": c["host"]} for c in frame.clocks}  # fmt: skip
-    about = {"room": room.incident.title, "frame": frame.name, "axis": frame.axis, "clocks": clocks}
+    about = {"room": room.incident.title, "frame": frame.name, "axis": frame.axis, "when": frame.when, "clocks": clocks}
     found = (dict(zip(names, row, strict=True)) for names, piece in source.rows(sql) for row in piece)
     return exports.trace_events(frame, found, about)
 
@@ -119,16 +119,21 @@ def picture(request: HttpRequest, slug: str) -> HttpResponseBase:
                 asked = asked_window(request, frame)
                 window = Window(asked.start, asked.end, max(100, width - pictures.NAMES - 2 * pictures.MARGIN))
                 drawn, _ = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                fit = frame if "from" in request.GET or "to" in request.GET else frames.fitted(frame, drawn)
+                if fit is None:
+                    continue
                 bands = strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source)
                 shown.append(
                     pictures.Picture(
                         frames.title(frame, report),
-                        frames.why(frame, report),
-                        frame.axis,
-                        window,
+                        "; ".join(filter(None, (frames.why(frame, report), fit.when))),
+                        fit.axis,
+                        window if fit is frame else Window(fit.t0, fit.t1, window.px),
                         drawn,
                         bands,
                         frames.culprits(report["findings"]),
+                        fit.zero,
+                        fit.moment() if fit.axis == "value" else "",
                     )
                 )
     answer = HttpResponse(pictures.svg(shown, width), content_type="image/svg+xml")

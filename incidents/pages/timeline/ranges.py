@@ -90,14 +90,7 @@ def stamp(frame: Frame, at: float, length: float) -> str:
     >>> stamp(Frame("A", ({"kind": "wall-local", "clock": "1.1:1", "t_end": 2.0},), 0, 1), 39.3291, 2.0)
     '00:00:39.3291'
     """
-    if frame.axis == "order":
-        return f"{at:.0f}"
-    digits = 6 if length < 0.01 else 4 if length < 10 else 3
-    if frame.axis == "seconds":
-        return f"{at:.{digits}f} s"
-    minutes, seconds = divmod(at, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{hours % 24:02}:{minutes:02}:{seconds:0{digits + 3}.{digits}f}"
+    return frame.written(at, 6 if length < 0.01 else 4 if length < 10 else 3)
 
 
 def length(seconds: float, at_most: bool = False) -> str:

@@ -74,15 +74,12 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
                     continue
                 add, hide = request.GET.getlist("add")[:MOST_ADDED], request.GET.getlist("hide")
                 drawn, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                shown = frame if "from" in request.GET or "to" in request.GET else frames.fitted(frame, drawn)
+                if shown is None:
+                    continue
                 answer.append(
-                    {
-                        "frame": frame.name,
-                        "title": visible(frames.title(frame, report)),
-                        "why": visible(frames.why(frame, report)),
-                        "axis": frame.axis,
-                        "unit": "" if frame.ordered else "s",
-                        "t0": frame.t0,
-                        "t1": frame.t1,
+                    head(shown, report)
+                    | {
                         "clocks": [{"clock": c["clock"], "shift": float(c.get("add") or 0.0), "err": float(c.get("err") or 0.0)} for c in frame.clocks],
                         "lanes": [strip.as_json() for strip in drawn],
                         "more": max(0, in_all - len(drawn)),
@@ -99,8 +96,8 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
     return {"frames": answer, "rows": rows}
 
 
-def later(frame: Frame, report: Json) -> Json:
-    """Return a frame without its strips: with many frames, the page asks for those that come into view."""
+def head(frame: Frame, report: Json) -> Json:
+    """Return what a frame says of itself: name, reasons, axis, and how its times are written."""
     return {
         "frame": frame.name,
         "title": visible(frames.title(frame, report)),
@@ -109,12 +106,17 @@ def later(frame: Frame, report: Json) -> Json:
         "unit": "" if frame.ordered else "s",
         "t0": frame.t0,
         "t1": frame.t1,
-        "clocks": [],
-        "more": 0,
-        "bad": None,
-        "later": True,
-        **{name: [] for name in ("lanes", "bands", "culprits", "notes", "markers")},
+        "zero": frame.zero,
+        "dated": frame.dated,
+        "when": visible(frame.when),
+        "at": visible(frame.moment()) if frame.axis == "value" else None,
     }
+
+
+def later(frame: Frame, report: Json) -> Json:
+    """Return a frame without its strips: with many frames, the page asks for those that come into view."""
+    empty: Json = {name: [] for name in ("clocks", "lanes", "bands", "culprits", "notes", "markers")}
+    return head(frame, report) | empty | {"more": 0, "bad": None, "later": True}
 
 
 def kept_lanes(room: Room) -> Json:

@@ -5,6 +5,7 @@ import { saveMenu } from "./saving.js";
 import {
   C,
   S,
+  amount,
   button,
   debounce,
   describe,
@@ -29,7 +30,8 @@ export class Frame {
     this.section = make("section", "tl-frame");
     this.section.setAttribute("aria-label", meta.title);
     this.head = this.section.appendChild(make("header", "tl-head"));
-    const body = this.section.appendChild(make("div", "tl-body"));
+    this.values = this.section.appendChild(make("ul", "tl-values"));
+    const body = (this.body = this.section.appendChild(make("div", "tl-body")));
     this.names = body.appendChild(make("ol", "tl-names"));
     this.canvas = body.appendChild(make("canvas", "tl-canvas"));
     this.canvas.tabIndex = 0;
@@ -81,6 +83,7 @@ export class Frame {
         `${this.state.url}?${this.room.query({ frame: this.meta.frame, px: Math.round(this.width) }, this.meta.frame)}`,
       );
       if (data.frames.length) this.update(data.frames[0]);
+      else this.section.hidden = true; // nothing is drawn in it
     } catch (error) {
       this.say(`The frame could not be loaded: ${error.message} `);
       const again = button("Try again");
@@ -104,20 +107,29 @@ export class Frame {
     const choose = button("Lanes", "quiet script-only");
     choose.setAttribute("aria-haspopup", "dialog");
     choose.addEventListener("click", () => this.room.choose(this));
-    const parts = [text("h3", meta.title), text("p", `${meta.why}${left}`), choose];
-    if (meta.frame !== "people") {
+    const when = meta.axis === "value" ? meta.at : meta.when;
+    const parts = [text("h3", meta.title), text("p", `${when ? `${when}; ` : ""}${meta.why}${left}`), choose];
+    const single = meta.axis === "value";
+    if (meta.frame !== "people" && !single) {
       const all = button("Select what is seen", "quiet script-only");
       all.addEventListener("click", () => this.select(this.view.start, this.view.end));
       parts.push(all);
     }
-    if (meta.lanes.some((lane) => ["syscalls", "sqlnet"].includes(lane.lane))) {
+    if (!single && meta.lanes.some((lane) => ["syscalls", "sqlnet"].includes(lane.lane))) {
       const waits = button(this.arrows ? "Hide waits" : "Show waits", "quiet script-only");
       waits.setAttribute("aria-pressed", String(Boolean(this.arrows)));
       waits.addEventListener("click", () => this.toggleArrows(waits));
       parts.push(waits);
     }
-    if (meta.frame !== "people") parts.push(saveMenu(this, this.room));
+    if (meta.frame !== "people" && !single) parts.push(saveMenu(this, this.room));
     this.head.replaceChildren(...parts);
+    this.values.hidden = !single;
+    this.body.hidden = this.table.hidden = single;
+    this.section.hidden = false;
+    if (single) {
+      this.showValues();
+      return;
+    }
     if (follows) this.view = { start: meta.t0, end: meta.t1 };
     else this.refetch();
     const extent = meta.axis === "order" ? `${Math.floor(meta.t1)} places` : seconds(meta.t1 - meta.t0);
@@ -127,6 +139,31 @@ export class Frame {
         "0 shows all, comma and period choose a span, Enter opens its lines, s selects what is seen.",
     );
     this.resize();
+  }
+
+  // What was measured at one moment has no axis: each value with its line.
+  showValues() {
+    const { t0, t1, lanes } = this.meta;
+    this.view = { start: t0, end: t1 };
+    this.rows = [];
+    this.lanes = this.whole = lanes;
+    this.width ??= this.section.clientWidth || 1000;
+    this.overview.hidden = true;
+    this.values.replaceChildren(
+      ...lanes.flatMap((lane) =>
+        (lane.kind === "counter" ? lane.samples : lane.spans).map((mark) => {
+          const counter = lane.kind === "counter",
+            item = make("li");
+          const link = text("a", counter ? amount(mark[C.high], lane.unit) : spanLabel(mark));
+          link.href = counter
+            ? this.linesUrl(mark[C.artifact], mark[C.line], mark[C.line])
+            : this.linesUrl(mark[S.artifact], mark[S.from], mark[S.to]);
+          link.title = describe(lane, mark);
+          item.append(text("small", [lane.host, lane.label].filter(Boolean).join(" ")), link);
+          return item;
+        }),
+      ),
+    );
   }
 
   remove() {
@@ -165,6 +202,7 @@ export class Frame {
   }
 
   resize() {
+    if (this.meta.axis === "value") return;
     this.arrange();
     const pinned = this.room.lanesOf(this.meta.frame).pin ?? [];
     let host;
@@ -192,6 +230,7 @@ export class Frame {
   }
 
   set(start, end, { push = true } = {}) {
+    if (this.meta.axis === "value") return;
     const whole = this.meta.t1 - this.meta.t0;
     const length = Math.min(Math.max(end - start, Math.min(1e-4, whole || 1e-4)), whole * 1.2 || 1);
     const middle = Math.min(Math.max((start + end) / 2, this.meta.t0), this.meta.t1);
@@ -247,6 +286,7 @@ export class Frame {
   }
 
   draw() {
+    if (this.meta.axis === "value") return;
     const ink = colours();
     const view = { ...this.view, pixel: this.pixel, width: this.width, x: (t) => this.x(t) };
     paint(this.canvas.getContext("2d"), this, view, this.rows, ink);
@@ -418,7 +458,7 @@ export class Frame {
     const length =
       this.meta.axis === "order" ? plural(Math.max(1, Math.round(end - start)), "place") : seconds(end - start);
     this.say(
-      `Range ${stamp(this.meta.axis, start, this.pixel)} to ${stamp(this.meta.axis, end, this.pixel)}, ${length}.`,
+      `Range ${stamp(this.meta, start, this.pixel)} to ${stamp(this.meta, end, this.pixel)}, ${length}.`,
     );
     const fit = button("Zoom here"),
       drop = button("Forget it");

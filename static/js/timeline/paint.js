@@ -1,6 +1,6 @@
 // Paints a frame on its canvas: axis, bands, strips of spans, counters and events. Knows nothing of the page around it.
 
-import { C, S, niceStep, spanLabel, stamp } from "./words.js";
+import { C, S, firstTick, niceStep, spanLabel, stamp } from "./words.js";
 
 export const HEIGHT = { span: 26, event: 20, counter: 42 },
   BAR = 18,
@@ -70,10 +70,11 @@ function axis(g, frame, view, rows, base, ink) {
   g.lineWidth = 1;
   for (const row of rows) line(g, 0, row.top + 0.5, view.width, row.top + 0.5);
   line(g, 0, base + 0.5, view.width, base + 0.5);
-  for (let k = Math.ceil(view.start / step); k * step <= view.end; k++) {
-    const x = Math.round(view.x(k * step)) + 0.5;
+  const first = firstTick(frame.meta, view.start, step);
+  for (let k = 0; first + k * step <= view.end; k++) {
+    const x = Math.round(view.x(first + k * step)) + 0.5;
     line(g, x, 0, x, base + 4);
-    const label = stamp(frame.meta.axis, k * step, step);
+    const label = stamp(frame.meta, first + k * step, step);
     const half = g.measureText(label).width / 2;
     if (x - half > 0 && x + half < view.width) g.fillText(label, x - half, base + 6);
   }

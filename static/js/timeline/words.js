@@ -39,16 +39,28 @@ export function niceStep(rough) {
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, MIN_SPAN)));
   return [1, 2, 5, 10].map((k) => k * power).find((step) => step >= rough) ?? 10 * power;
 }
-export function stamp(axis, t, step) {
+const DAY = 86400;
+const remainder = (value, by) => ((value % by) + by) % by;
+// Where round times of a frame's clock lie: the first of them from `from` on, on its axis.
+export function firstTick(meta, from, step) {
+  const zero = meta.zero ?? 0;
+  // Below a second only the fraction counts: seconds since 1970 have no digits left for it.
+  const off = remainder(step >= 1 ? zero : remainder(zero, 1), step);
+  return Math.ceil((from + off) / step) * step - off;
+}
+// `zero` is what a frame's clock showed at 0 of its axis, in seconds since 1970; days are written where they are known.
+export function stamp(meta, t, step) {
   const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step) - 1e-9)));
-  if (axis !== "clock") return t.toFixed(axis === "order" ? 0 : digits);
-  const day = new Date(t * 1000);
+  if (meta.axis !== "clock") return t.toFixed(meta.axis === "order" ? 0 : digits);
+  const zero = meta.zero ?? 0,
+    ofDay = Number(remainder(remainder(t, DAY) + remainder(zero, DAY), DAY).toFixed(digits)) % DAY;
   const two = (n) => String(n).padStart(2, "0");
-  const rest = ((t % 60) + 60) % 60;
-  if (day.getUTCFullYear() > 1970 && (step >= 86400 || (step >= 60 && t % 86400 === 0)))
+  if (meta.dated && (step >= DAY || (step >= 60 && ofDay === 0))) {
+    const day = new Date(Math.round(t + zero) * 1000);
     return `${two(day.getUTCMonth() + 1)}-${two(day.getUTCDate())}`;
-  const second = rest.toFixed(digits).padStart(digits ? digits + 3 : 2, "0");
-  return `${two(day.getUTCHours())}:${two(day.getUTCMinutes())}:${second}`;
+  }
+  const second = (ofDay % 60).toFixed(digits).padStart(digits ? digits + 3 : 2, "0");
+  return `${two(Math.floor(ofDay / 3600))}:${two(Math.floor(ofDay / 60) % 60)}:${second}`;
 }
 export function spanLabel(span) {
   const length = span[S.worst];

@@ -13,6 +13,7 @@ from incidents.models.room.job import Job, LeaseLost
 from incidents.work import ingest
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_member, make_room, run_jobs
 from tests.incidents.pages.conftest import client_of
+from tests.rules.clocks import dated_rooms as rooms
 
 TABLE = b"when;what;took\n" + b"".join(b"%02d/04/2008 10:15:00;x;%d\n" % (n, 300 + n) for n in range(3, 12))
 
@@ -194,3 +195,36 @@ def test_a_stopped_reading_keeps_what_it_has_and_goes_on(room, monkeypatch):
     run_jobs("small")
     assert kind_of(room, 2) == ("read", "conntime")
     assert artifact.readings.count() == 1
+
+
+def judged_room(*files: tuple[bytes, str]):
+    room = make_room()
+    for text, name in files:
+        make_artifact(room, text, name)
+    run_jobs()
+    for number in range(1, len(files) + 1):
+        artifacts.correct(room, number, {"host": "db1"})
+    run_jobs()
+    return room
+
+
+@pytest.mark.django_db
+def test_a_day_that_other_evidence_gives_is_not_asked_for():
+    room = judged_room((rooms.strace_tt().encode(), "a.strace"), (rooms.vmstat_t().encode(), "b.vmstat"))
+    assert "Which day does it begin on?" not in page(room, "evidence")
+    assert "Which day does it begin on?" not in page(room, "question", 1)
+    assert post(room, "question", 1, part="1", ask="date", value="2025-06-01").status_code == 409
+    assert "2025-06-01 10:00:00.250" in page(room, "clocks")
+
+
+@pytest.mark.django_db
+def test_a_day_that_nothing_decides_is_asked_for_with_the_days_that_fit():
+    days = rooms.vmstat_t(n=10, step_s=10800).encode()
+    room = judged_room((rooms.strace_tt().encode(), "a.strace"), (days, "b.vmstat"))
+    text = page(room, "question", 1)
+    assert "Which day does it begin on?" in text
+    assert "these times meet the dated times of db1 (artifact 2) on 2025-06-01 and 2025-06-02" in text
+    assert post(room, "question", 1, part="1", ask="date", value="2025-06-02").status_code == 302
+    run_jobs()
+    assert "Which day does it begin on?" not in page(room, "evidence")
+    assert "2025-06-02 10:00:00.250" in page(room, "clocks")

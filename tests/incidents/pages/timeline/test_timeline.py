@@ -12,8 +12,9 @@ from incidents.access import Room, enter
 from incidents.actions import notes, purge
 from incidents.actions.sample import open_sample
 from incidents.pages.timeline import views as timeline
-from tests.incidents.conftest import make_room, make_user, run_jobs
+from tests.incidents.conftest import make_artifact, make_room, make_user, run_jobs
 from tests.incidents.pages.conftest import client_of
+from tests.rules.clocks import dated_rooms as rooms
 
 pytestmark = pytest.mark.django_db
 
@@ -127,3 +128,41 @@ def test_what_was_purged_is_gone_from_the_timeline_at_once(room: Room) -> None:
     for frame in data(client, room)["frames"]:  # which lines were cited stays, what they said does not
         assert not any(span[4] == 3 for lane in frame["lanes"] for span in lane["spans"])
         assert not any("shared memory" in band["label"] for band in frame["bands"])
+
+
+@pytest.mark.parametrize("day", ["2025-06-01T09:59:00", "2025-06-01T17:00:00"])
+def test_times_of_day_beside_dated_samples_make_no_axis_of_59_years(day: str) -> None:
+    room = make_room()
+    for name, text in (("a.strace", rooms.strace_tt()), ("b.vmstat", rooms.vmstat_t(day))):
+        make_artifact(room, text.encode(), name, host="db1")
+    run_jobs()
+    shown = data(client_of(room), room)["frames"]
+    assert {frame["axis"] for frame in shown} == {"clock"}
+    assert max(frame["t1"] - frame["t0"] for frame in shown) < 120
+    by_day = {frame["when"]: frame for frame in shown}
+    if "17:00" in day:  # no day fits: an axis of its own, without a day
+        assert set(by_day) == {"2025-06-01", "the day is not known"}
+        assert (by_day["the day is not known"]["dated"], by_day["the day is not known"]["zero"]) == (False, 0.0)
+    else:
+        [(when, frame)] = by_day.items()
+        begin = min(span[0] for lane in frame["lanes"] for span in lane["spans"])
+        assert (when, begin + frame["zero"]) == ("2025-06-01", pytest.approx(rooms.JUNE_TEN + 0.25, abs=0.002))
+
+
+def test_a_single_sample_comes_as_a_value_with_its_moment() -> None:
+    room = make_room()
+    make_artifact(room, rooms.vmstat_t(n=2).encode(), "b.vmstat", host="db1")  # the first row is the average since boot
+    run_jobs()
+    [frame] = data(client_of(room), room)["frames"]
+    assert (frame["axis"], frame["at"], frame["t0"] == frame["t1"]) == ("value", "2025-06-01 09:59:10", True)
+    assert all(len(lane["samples"]) == 1 for lane in frame["lanes"])
+    picture = client_of(room).get(reverse("timeline-picture", args=[room.incident.slug])).content.decode()
+    assert "2025-06-01 09:59:10" in picture
+
+
+def test_a_moment_that_draws_nothing_has_no_frame() -> None:
+    room = make_room()
+    make_artifact(room, rooms.vmstat_t(n=1).encode(), "b.vmstat", host="db1")
+    run_jobs()
+    assert data(client_of(room), room)["frames"] == []
+    assert client_of(room).get(reverse("timeline-picture", args=[room.incident.slug])).status_code == 200
