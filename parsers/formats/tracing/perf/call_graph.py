@@ -1,6 +1,6 @@
 """Parse the call graphs of perf report: turn the lines below one row into call chains with absolute shares.
 
-A tree is read line by line. The column of a branch mark gives its depth; where a page collapsed the blanks, the number of
+A tree is read line by line. The column of a branch mark (of the share, in perf's browser) gives its depth; where a page collapsed the blanks, the number of
 `|` before the mark does. Chains are returned leaf first, whatever the order in which perf printed them.
 """
 
@@ -13,8 +13,11 @@ from itertools import pairwise
 
 ROOT = re.compile(r"^([ |]*)---[ ]?(?!-)(\S.*)$")
 BRANCH = re.compile(r"^([ |]*)--[ ]?([0-9]+\.[0-9]+)%--[ ]?(\S.*)$")
+OPENED = re.compile(r"^( *(?:[-+] )?)([0-9]{1,3}\.[0-9]+)% (?! )(\S.*)$")
+"""A branch as perf's own browser prints it: `   - 98.97% fcntl`, an end without a mark in the same column."""
+
 SPACING = re.compile(r"^[ |]*$")
-CHAIN = re.compile(r"^([ |]*)(\S.*)$")
+CHAIN = re.compile(r"^([ |]*(?:[-+] )?)(\S.*)$")
 FOLDED = re.compile(r"^([0-9]+\.[0-9]+)%[ ](\S.*)$")
 
 OUTERMOST = re.compile(
@@ -34,14 +37,21 @@ class Node:
     depth: int
     symbols: list[str] = field(default_factory=list)
     parent: Node | None = None
+    at: int = 0
+    """Index of its last line."""
     children: list[Node] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The call chains under one row, each as (symbols leaf first, absolute share of each symbol, share of the chain)."""
+    """The call chains under one row, each as (symbols leaf first, absolute share of each symbol, share of the chain).
+
+    `ends` holds for each chain the index of the line that ends it, `opened` whether perf's browser printed the tree.
+    """
 
     chains: list[tuple[list[str], list[float | None], float | None]]
+    ends: list[int]
+    opened: bool
     fractal: bool | None
     callers_first: bool | None
     nodes: int
@@ -49,13 +59,13 @@ class Graph:
 
 def grow(lines: Iterable[str], pct: float | None) -> Node:
     """Build the tree from the lines below a row; `pct` is the share of that row."""
-    texts = [x for x in lines if not SPACING.match(x)]
+    numbered = [(n, x) for n, x in enumerate(lines) if not SPACING.match(x)]
     # Where a web page collapsed the blanks, the number of bars gives the depth.
-    by_bars = not any("  " in x for x in texts)
+    by_bars = not any("  " in x for _, x in numbered)
     root = Node(pct, -1)
     top = root
-    for text in texts:
-        start, branch = ROOT.match(text), BRANCH.match(text)
+    for at, text in numbered:
+        start, branch = ROOT.match(text), BRANCH.match(text) or OPENED.match(text)
         match = branch or start or CHAIN.match(text)
         if match is None:
             continue
@@ -71,13 +81,14 @@ def grow(lines: Iterable[str], pct: float | None) -> Node:
             bound = depth + 1 if last_child else depth
             while top is not root and top.depth >= bound:
                 top = top.parent or root
-            node = Node(float(branch[2]), depth, [branch[3]], top)
+            node = Node(float(branch[2]), depth, [branch[3].rstrip()], top, at)
             top.children.append(node)
             top = node
         else:
             while top is not root and (top.depth > depth if by_bars else top.depth >= depth):
                 top = top.parent or root
             top.symbols.append(match[2])
+            top.at = at
     return root
 
 
@@ -105,16 +116,16 @@ def _fits(root: Node) -> bool | None:
     return None
 
 
-def chains(root: Node, fractal: bool) -> list[tuple[list[str], list[float | None], float | None]]:
-    """Return each path from the root to an end of the tree, in printed order, with absolute shares."""
-    found: list[tuple[list[str], list[float | None], float | None]] = []
+def chains(root: Node, fractal: bool) -> list[tuple[list[str], list[float | None], float | None, int]]:
+    """Return each path from the root to an end of the tree, in printed order, with absolute shares and its last line."""
+    found: list[tuple[list[str], list[float | None], float | None, int]] = []
     stack: list[tuple[Node, list[str], list[float | None], float | None]] = [(root, [], [], root.pct)]
     while stack:
         node, symbols, shares, absolute = stack.pop()
         symbols = symbols + node.symbols
         shares = shares + [absolute] * len(node.symbols)
         if not node.children:
-            found.append((symbols, shares, absolute))
+            found.append((symbols, shares, absolute, node.at))
         for child in reversed(node.children):
             share = child.pct
             if fractal:
@@ -154,15 +165,17 @@ def read(lines: list[str], pct: float | None, symbol: str | None, fractal: bool 
         rows: list[tuple[list[str], list[float | None], float | None]] = [
             (p[::-1] if flip else p, [share] * len(p), share) for p, share in printed
         ]
-        return Graph(rows, False, order, len(folded))
+        return Graph(rows, list(range(len(rows))), False, False, order, len(folded))
     root = grow(lines, pct)
     known = judge(root)
     found = chains(root, bool(fractal if known is None else known))
-    order = callers_first([p for p, _, _ in found], symbol)
+    order = callers_first([p for p, _, _, _ in found], symbol)
     if order if order is not None else first:
-        found = [(p[::-1], s[::-1], share) for p, s, share in found]
+        found = [(p[::-1], s[::-1], share, at) for p, s, share, at in found]
     nodes, queue = 0, [root]
     for node in queue:
         nodes += bool(node is not root)
         queue += node.children
-    return Graph([c for c in found if c[0]], known, order, nodes)
+    held = [c for c in found if c[0]]
+    opened = any(OPENED.match(x) for x in lines)
+    return Graph([c[:3] for c in held], [c[3] for c in held], opened, known, order, nodes)

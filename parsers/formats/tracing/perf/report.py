@@ -40,10 +40,13 @@ SCREEN = r"^[ \t]*PerfTop:[ \t]*([0-9]+) irqs/sec[ \t]+kernel:[ \t]*([0-9.]+)%"
 EVENT = r"^(?:# )?Samples: *([0-9]+[KMG]?)[ \t]+of events? '([^']*)'"
 HEADING = r"^#?[ \t]*(?:(?:Overhead|Children|Samples)[ \t;|,]+(?:\S.*)?(?:Symbol|Command|Shared|Self)|samples[ \t]+pcnt[ \t]+function)"
 FURNITURE = r"^#|^[ \t]*[-_.=]{5}[-_.= ]*$|^(?:Mapped keys:|Enter selection,)|^[ \t]+\[[a-zA-Z]{1,2}\][ \t]+\S.*(?:\([^()]*\)|\.)$"
-BELOW = r"^[ |]*--|^[ |]{2,}\S|^[ ]*\||^[0-9]{1,3}\.[0-9]+% \S|^[A-Za-z_][^ \t]*$"
+BELOW = rf"^[-+] [A-Za-z_]\S*$|^ *(?:[-+] )?[0-9]{{1,3}}\.[0-9]+% [^ ]|^[ |]*--|^[ |]{{2,}}\S|^[ ]*\||^[0-9]{{1,3}}\.[0-9]+% \S|^[A-Za-z_][^ \t]*$"
 """Lines that can stand below a row: branches, chains, folded chains, a symbol that was wrapped to the next line."""
 
-TREE = r"^[ |]*(?:---[ ]?[^- ]|--[ ]?[0-9]+\.[0-9]+%--|\|[ |]*$)"
+OPENED = r"^ {2,}(?:[-+] )?[0-9]{1,3}\.[0-9]+% [^ ]|^ *[-+] [0-9]{1,3}\.[0-9]+% [^ ]"
+"""Branches as perf's own browser prints them when they are unfolded."""
+
+TREE = rf"{OPENED}|^[ |]*(?:---[ ]?[^- ]|--[ ]?[0-9]+\.[0-9]+%--|\|[ |]*$)"
 
 FORMATS = tuple(
     Format(
@@ -84,6 +87,7 @@ def claim(head: Head) -> Claim | None:
     if samples_line:
         return Claim(0.95, f"samples of an event, {len(rows)} rows of share and symbol", "report")
     trees = sum(1 for x in head.lines if "-" in x and re.match(r"^[ |]*(?:---[ ]?[^- ]|--[ ]?[0-9]+\.[0-9]+%--)", x))
+    trees += sum(1 for x in head.lines if "% " in x and re.match(OPENED, x))
     bars = sum(1 for x in head.lines if "|" in x and re.match(r"^[ |]*\|", x))
     if rows and (trees or bars):
         return Claim(0.93, f"{len(rows)} rows with a call graph", "report")
@@ -275,11 +279,12 @@ def _graphs(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State)
     facts = rows.rows(named=True) if len(under) else []
     for (number,), lines in under.group_by("owner", maintain_order=True):
         texts = lines["line"].to_list()
-        if not any(re.match(r"^[ |]*(?!--[a-z])---?[ ]?\S|^[0-9]+\.[0-9]+% \S", x) for x in texts):
+        if not any(re.match(rf"^[ |]*(?!--[a-z])---?[ ]?\S|^[0-9]+\.[0-9]+% \S|{OPENED}", x) for x in texts):
             continue
         row = facts[int(str(number)) - 1] if int(str(number)) else {}
         # With --children many rows are not leaves, so their symbol does not show the order; callers first is the default.
-        nested = row.get("self_pct") is not None
+        # So it is for a piece that was copied from perf's browser.
+        nested = row.get("self_pct") is not None or (not row and any(re.match(OPENED, x) for x in texts))
         symbol, first_known = (None, True) if nested else (row.get("symbol"), None)
         graph = call_graph.read(
             texts, row.get("pct"), symbol, state.get("fractal"), state.get("callers_first", first_known)
@@ -290,19 +295,20 @@ def _graphs(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State)
         first, last = row.get("line_no", int(lines["line_no"].item(0))), int(lines["line_no"].item(-1))
         if not row:
             out.note(first, last, "remark", _FRAGMENT)
-        for frames, shares, weight in graph.chains:
+        numbers = lines["line_no"].to_list()
+        for (frames, shares, weight), at in zip(graph.chains, graph.ends, strict=True):
             kernel = row.get("kernel") if row and frames and frames[0] == row.get("symbol") else None
             found.append(
                 (
-                    first,
-                    last,
+                    numbers[at] if graph.opened else first,
+                    numbers[at] if graph.opened else last,
                     row.get("event"),
-                    weight if row else None,
+                    weight if row or graph.opened else None,
                     "pct",
                     row.get("comm"),
                     frames,
                     shares,
-                    frames[0] if row or graph.callers_first is not None else None,
+                    frames[0] if row or graph.opened or graph.callers_first is not None else None,
                     kernel,
                     bool(row),
                 )

@@ -170,6 +170,42 @@ def test_a_chain_printed_from_main_is_stored_leaf_first():
     assert call_graph.read(lines, 9.0, "spin", None, None).chains[0][0] == ["spin", "work", "main", "_start"]
 
 
+OPENED = b"""\
+- worker
+   - 80.00% serve
+      - 50.00% open_file
+         - 48.00% walk_list
+              30.00% spin_lock
+              2.00% walk_one
+        30.00% close_file
+"""
+
+
+def test_a_tree_copied_from_the_browser_is_read_with_the_line_of_each_leaf():
+    evidence = read_bytes(OPENED)
+    stacks = evidence.tables["profile_stacks"]
+    assert stacks.select("line_no", "weight").rows() == [(5, 30.0), (6, 2.0), (7, 30.0)]
+    assert stacks["frames"].to_list()[0] == ["spin_lock", "walk_list", "open_file", "serve", "worker"]
+    assert stacks["leaf"].to_list() == ["spin_lock", "walk_one", "close_file"]
+
+
+def test_an_opened_tree_below_its_row_belongs_to_it():
+    text = b"""\
+Samples: 6K of event 'cpu-clock', Event count (approx.): 1533500000
+  Children      Self  Command  Shared Object  Symbol
+-   99.30%     0.31%  app      libapp.so      [.] setup
+   - 98.99% setup
+      - 98.97% fcntl
+         - 91.51% return_from_SYSCALL_64
+"""
+    (stack,) = read_bytes(text).tables["profile_stacks"].rows(named=True)
+    assert (stack["frames"], stack["weight"], stack["comm"]) == (
+        ["return_from_SYSCALL_64", "fcntl", "setup"],
+        91.51,
+        "app",
+    )
+
+
 def test_two_events_of_a_report_stay_apart():
     block = "# Samples: 5  of event '{}'\n# Event count (approx.): 7\n#\n# Overhead  Command  Shared Object  Symbol\n   50.00%  a  b  [.] {}\n\n"
     reading = read_bytes((block.format("cycles", "x") + block.format("faults", "y")).encode())
