@@ -216,9 +216,9 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
     listed = case.scan("profile_symbols", group).unique()
     rows = (
         case.scan("profile_stacks", columns)
-        # A call graph in percent has the same stacks again below each of its functions.
-        .filter((pl.col("unit").fill_null("samples") != "pct") & _number("weight").is_not_null())
+        .filter(_number("weight").is_not_null())
         .join(moments(case), on=["artifact_id", "part"], how="anti")
+        # A call graph below functions has the same stacks again below each of them.
         .join(listed, on=group, how="anti", nulls_equal=True)
         .with_columns(_runs_idle("leaf").alias("idle"), pl.col("weight").cast(pl.Float64))
     )
@@ -234,7 +234,9 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
         .collect(engine="streaming")
     )
     for whole in wholes.iter_rows(named=True):
-        base = whole["whole"] - whole["idle_weight"]
+        # A piece of a call graph in percent is a part of the whole profile.
+        sum_of_all = max(whole["whole"], 100.0) if whole["unit"] == "pct" else whole["whole"]
+        base = sum_of_all - whole["idle_weight"]
         # One stack is an example that somebody printed; its part of the whole is not known.
         if base <= 0 or not math.isfinite(base) or whole["stacks"] < 2:
             continue
