@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from parsers.reading import Account
     from parsers.text.source import Hints
 
-STATUS = """exit status, the worst of all files: 0 read; 2 wrong use; 3 kind unknown or two kinds equally likely;
-4 not of the kind that --kind named; 5 a limit was hit or the file cannot be opened"""
+STATUS = """exit status, the worst of all files: 0 read; 2 wrong use; 3 nothing in it is known or two kinds equally likely;
+4 not of the kind that --kind named: read as what it is; 5 a limit was hit or the file cannot be opened"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -177,7 +177,7 @@ def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: arg
 
 def _one(path: Path, name: str, hints: Hints, out: Path | None, options: argparse.Namespace) -> int:
     """Read and print one file; return its exit status."""
-    from parsers.errors import ParserError
+    from parsers.errors import ParserError, WrongFormat
     from parsers.reading import empty_account, read
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -186,6 +186,7 @@ def _one(path: Path, name: str, hints: Hints, out: Path | None, options: argpars
         status = 0
         try:
             account = read(path, hints, out, name=name)
+            status = WrongFormat.exit_status if account.misfits else 0
         except ParserError as error:
             status, account = error.exit_status, error.account or empty_account(name, str(error))
         except OSError as error:
@@ -281,6 +282,7 @@ def _human(account: Account) -> str:
         rows.append(
             ("note", f"line {where} {note.kind}: {_shown(note.text.splitlines()[0] if note.text else '')[:90]}")
         )
+    rows += [("given", _shown(f"as {m.kind}: {m}")) for m in account.misfits]
     if account.notes_total > 5:
         rows.append(("", f"and {account.notes_total - 5} more notes"))
     if account.error:

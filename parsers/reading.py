@@ -20,13 +20,13 @@ import polars as pl
 
 from parsers import errors, parallel
 from parsers.declarations import Format
-from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
+from parsers.errors import NotText, OtherReading, ParserError, UnknownFormat, WrongFormat
 from parsers.layout.line_owners import patterns_of
 from parsers.layout.parts import PartHint, Plan, end_of_fit, first_output, hit_rate, lay_out, lay_out_rest, plan
 from parsers.layout.recognition import Recognised, recognise
 from parsers.layout.tails import strange_tail
 from parsers.provenance.prompts import Lead
-from parsers.registry import ENOUGH, Ranked, choose
+from parsers.registry import ENOUGH, Ranked, choose, general
 from parsers.tables import parquet
 from parsers.tables.clock_domains import date_question, is_zone, year_of, zone_question
 from parsers.tables.rows import Domain, State, Tables
@@ -106,6 +106,19 @@ class PartAccount:
 
 
 @dataclass(frozen=True)
+class Misfit:
+    """A kind that a person named for lines that are not of it: they were read as what they are."""
+
+    kind: str
+    line_from: int
+    first_line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{WrongFormat(self.kind, self.first_line, self.text)}; read as what it is"
+
+
+@dataclass(frozen=True)
 class Account:
     """Result of reading one file; `as_json` is the JSON object of the command line."""
 
@@ -122,6 +135,7 @@ class Account:
     notes_total: int
     seconds: float
     error: str | None
+    misfits: list[Misfit] = field(default_factory=list)
 
     @property
     def kind(self) -> str | None:
@@ -146,6 +160,7 @@ class Account:
             "tables": self.tables,
             "notes": [asdict(n) for n in self.notes],
             "notes_total": self.notes_total,
+            "misfits": [asdict(m) for m in self.misfits],
             "clock": one.clock if one else None,
             "seconds": round(self.seconds, 3),
             "error": self.error,
@@ -168,8 +183,12 @@ def read(
     `sha256` is the file's hash in hex, if the caller knows it; otherwise the whole file is hashed before the first
     batch counts.
 
-    Raises ParserError (its `account` holds what is known all the same; the manifest holds it too) and OSError. A file
-    of unknown kind is numbered and indexed before UnknownFormat is raised, so that its lines can be shown.
+    Text that no format recognises is of kind `text`, and the general reader reads it. A kind that the hints name and
+    that does not fit is an opinion: the text is read as what it is, and `misfits` of the account says so.
+
+    Raises ParserError (its `account` holds what is known all the same; the manifest holds it too) and OSError. Text of
+    which the general reader takes nothing is numbered and indexed before UnknownFormat is raised (WrongFormat if a
+    person named a kind), so that its lines can be shown.
     """
     limits = limits or Limits()
     name = name or path.name
@@ -221,6 +240,7 @@ def account_of(manifest: dict[str, Any], name: str) -> Account:
         notes_total=manifest["notes_total"],
         seconds=manifest["seconds"],
         error=manifest["error"],
+        misfits=[Misfit(**m) for m in manifest.get("misfits", [])],
     )
 
 
@@ -228,14 +248,15 @@ def account_of(manifest: dict[str, Any], name: str) -> Account:
 class _Chosen:
     """How a part is read.
 
-    `ranked` is the format and its claim (None: unknown kind), `rate` the share of lines that match the kind's own
-    patterns.
+    `ranked` is the format and its claim (None: two kinds are equally likely), `rate` the share of lines that match the
+    kind's own patterns. `unknown`: no format recognises it, so the general reader reads it.
     """
 
     ranked: Ranked | None
     hints: Hints
     recognised: Recognised
     rate: float = 0.0
+    unknown: UnknownFormat | None = None
 
 
 @dataclass(frozen=True)
@@ -245,6 +266,14 @@ class _Original:
     sha256: Future[str]
     bytes: int
     transcript: Transcript | None
+
+
+class _NotOfKind(Exception):
+    """A part was read to its end and is not of the kind that a person named."""
+
+    def __init__(self, misfit: Misfit) -> None:
+        super().__init__(str(misfit))
+        self.misfit = misfit
 
 
 class _Reading:
@@ -274,7 +303,7 @@ class _Reading:
         if old is not None:
             if (old["sha256"], old["hints"], old["schema"]) != (self._hashed.result(), hints_json, SCHEMA):
                 raise OtherReading(f"{out} holds a reading of another file or with other hints")
-            self.manifest = old
+            self.manifest = {"misfits": []} | old
         self.began = began - float(self.manifest["seconds"])
         self._writer: parquet.Writer | None = None
         self._last_progress = time.monotonic()
@@ -288,7 +317,7 @@ class _Reading:
                 self.out.mkdir(parents=True, exist_ok=True)
                 parquet.drop_uncounted(self.out, len(manifest["batches"]))
             try:
-                self._read_all()
+                self._read_as_it_is()
             except BaseException as fault:
                 if self._writer is not None:
                     self._writer.abandon()
@@ -306,10 +335,45 @@ class _Reading:
             raise error
         return account
 
+    def _read_as_it_is(self) -> None:
+        """Read all. A kind that a person named and that does not fit is an opinion: read again without it."""
+        manifest = self.manifest
+        while True:
+            try:
+                self._read_all()
+                break
+            except _NotOfKind as fault:
+                if self._writer is not None:
+                    self._writer.abandon()
+                self._writer = self._open = None
+                fresh = _fresh_manifest(self.hints, None, manifest["bytes"], manifest["encoding"])
+                kept = ("hints", "sha256", "eol", "transcript", "misfits", "seconds")
+                manifest.update(fresh | {name: manifest[name] for name in kept})
+                manifest["misfits"] = [*manifest["misfits"], asdict(fault.misfit)]
+                self._save()
+                if self.out:
+                    parquet.drop_uncounted(self.out, 0)
+        if manifest["misfits"] and manifest["error_type"] == UnknownFormat.__name__:
+            first = Misfit(**manifest["misfits"][0])
+            error = WrongFormat(first.kind, first.first_line, first.text)
+            manifest.update(error=str(error), error_type=type(error).__name__)
+
+    def _believed(self) -> tuple[Sequence[PartHint], Hints]:
+        """Return the parts and hints of a person without the kinds that do not fit."""
+        wrong = {m["line_from"] for m in self.manifest["misfits"]}
+        if not self.known:
+            return self.known, replace(self.hints, kind=None, variant=None) if wrong else self.hints
+        known = [
+            replace(k, hints=replace(k.hints, kind=None, variant=None)) if k.line_from in wrong else k
+            for k in self.known
+        ]
+        return known, self.hints
+
     def _read_all(self) -> None:
         manifest = self.manifest
         if manifest.get("plans") is None:
-            manifest["plans"] = [asdict(p) for p in lay_out(self.text, self.known, self.hints, self._progress_if_due)]
+            known, hints = self._believed()
+            manifest["plans"] = [asdict(p) for p in lay_out(self.text, known, hints, self._progress_if_due)]
         while manifest["plan_next"] < len(manifest["plans"]):
             saved = manifest["plans"][manifest["plan_next"]]
             self._read_plan(Plan(**(saved | {"hints": Hints(**saved["hints"]), "dress": tuple(saved["dress"])})))
@@ -347,9 +411,12 @@ class _Reading:
         chosen = self._choose(what, begin, end) if what.part is not None and begin.offset < end else None
         alone = False
         while self._at.offset < end:
-            if chosen is None or chosen.ranked is None or self._at.offset == begin.offset or alone:
+            in_order = chosen is None or chosen.ranked is None or chosen.unknown is not None
+            if in_order or self._at.offset == begin.offset or alone:
                 end = self._read_run(what, chosen, begin, end)
             else:
+                assert chosen is not None
+                assert chosen.ranked is not None
                 self._read_ahead(what, chosen, chosen.ranked, end)
                 alone = True
         if what.part is not None and manifest["parts"] and manifest["parts"][-1]["part"] == what.part:
@@ -378,7 +445,9 @@ class _Reading:
         try:
             # No person is asked about each output of a mail: the best claim takes it, and a person may correct it.
             best = recognised.claims[0] if what.found and recognised.strength >= ENOUGH else None
-            chosen = best or choose(recognised.claims, hints)
+            chosen, unknown = best or choose(recognised.claims, hints), None
+        except UnknownFormat as error:
+            chosen, unknown = general(), error
         except ParserError as error:
             if not what.found:  # one unreadable output of a document does not stop the others
                 self._record_error(error)
@@ -388,6 +457,8 @@ class _Reading:
         if parts and parts[-1]["part"] == what.part and parts[-1]["version"] != version:
             raise OtherReading(f"{self.out} was begun with {parts[-1]['version']}, now it is {version}")
         hints = replace(hints, kind=chosen.format.kind, variant=chosen.variant)
+        if unknown is not None:
+            return _Chosen(chosen, hints, recognised, unknown=unknown)
         rate = hit_rate(undressed_lines(head.lines, recognised.dress), chosen.format.kind) if what.watched else 0.0
         return _Chosen(chosen, hints, recognised, rate)
 
@@ -421,6 +492,12 @@ class _Reading:
             tables.note(1, 1, "remark", self.transcript.note)
         if chosen is not None and chosen.recognised.note and at.offset == begin.offset:
             tables.note(source.first_line, source.first_line, "remark", chosen.recognised.note)
+        if chosen is not None and chosen.unknown is not None and at.offset == begin.offset:
+            words = f"{str(chosen.unknown)[:200]}; read as plain text"
+            tables.note(source.first_line, source.first_line, "remark", words)
+        for misfit in (Misfit(**m) for m in manifest.get("misfits", [])):
+            if misfit.line_from == source.first_line:
+                tables.note(source.first_line, source.first_line, "remark", str(misfit))
         state = manifest["state"] or ({"variant": ranked.variant} if ranked else {})
         if ranked is not None:
             state = ranked.module.parse(source, tables, state)
@@ -529,7 +606,7 @@ class _Reading:
         """Return the offset where a watched part ends within [at, end), None if it goes on."""
         if chosen is None:  # prose at the end of a window: lay out what follows at once
             return at.offset
-        if chosen.ranked is None and what.behind is not None:
+        if (chosen.ranked is None or chosen.unknown is not None) and what.behind is not None:
             begin = Position(at.line, at.offset)
             if begin.offset < what.behind:
                 begin = Position(at.line + self.text.count_lines(at.offset, min(what.behind, end)), what.behind)
@@ -584,7 +661,7 @@ class _Reading:
 
     def _close_part(self, what: Plan, chosen: _Chosen | None) -> None:
         """Check a part that was read to its end: if a person named its kind and there is no row, it is not of that
-        kind.
+        kind. Raises _NotOfKind.
         """
         part = self.manifest["parts"][-1]
         ranked = chosen.ranked if chosen else None
@@ -593,12 +670,16 @@ class _Reading:
             part["domains"] = [_domain_json(Domain(1, "none", lines=lines))]
         _ask_of_clocks(part)
         unread = part["account"]["unknown"] > 0 and not any(part["tables"].values())
-        if what.hints.kind is not None and ranked is not None and unread:
-            unknown = (
+        unknown = chosen.unknown if chosen else None
+        if unknown is not None and not what.found and not any(part["tables"].values()):
+            self._record_error(unknown)
+        if what.hints.kind is not None and ranked is not None and unknown is None and unread:
+            unread_lines = (
                 n for n in self.manifest["notes"] if n["kind"] == "unknown" and n["line_from"] >= part["line_from"]
             )
-            first = next(unknown, {"line_from": part["line_from"], "text": ""})
-            self._record_error(WrongFormat(what.hints.kind, first["line_from"], first["text"].split("\n")[0]))
+            first = next(unread_lines, {"line_from": part["line_from"], "text": ""})
+            text = first["text"].split("\n")[0]
+            raise _NotOfKind(Misfit(what.hints.kind, part["line_from"], first["line_from"], text))
 
     def _record_error(self, error: ParserError) -> None:
         if self.manifest["error"] is None:
@@ -672,6 +753,7 @@ def _fresh_manifest(hints: Hints, sha256: str | None, size: int, encoding: str |
         "seconds": 0.0,
         "error": None,
         "error_type": None,
+        "misfits": [],
     }
 
 

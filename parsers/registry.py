@@ -118,6 +118,14 @@ def choose(claims: Sequence[Ranked], hints: Hints) -> Ranked:
     return best
 
 
+@cache
+def general() -> Ranked:
+    """Return the format that reads what no format claims (`GENERAL` in its module)."""
+    module = next(m for m in modules() if getattr(m, "GENERAL", False))
+    form = formats_of(module)[0]
+    return Ranked(form, Claim(0.0, "no format recognises the first lines", form.variant), module)
+
+
 def _named(claims: Sequence[Ranked], kind: str, variant: str | None) -> Ranked:
     known = [(f, m) for f, m in all_formats() if f.kind == kind and variant in (None, f.variant)]
     if not known:

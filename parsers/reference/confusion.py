@@ -1,4 +1,4 @@
-"""Measure how the samples of a corpus are recognised: right, asked, unknown, wrong."""
+"""Measure how the samples of a corpus are recognised: right, asked, wrong."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 from parsers.errors import AmbiguousFormat, ParserError, UnknownFormat
 from parsers.layout.recognition import recognise
-from parsers.registry import all_formats, choose
+from parsers.registry import all_formats, choose, general
 from parsers.text.source import Hints, Limits, open_text
 from parsers.text.transcripts import transcribed
 
-ASKED, UNKNOWN = "asked", "unknown"
+ASKED = "asked"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One sample: the kind of its folder, and the kind that was recognised (or `asked`, `unknown`)."""
+    """One sample: the kind of its folder, and the kind that was recognised (or `asked`)."""
 
     name: str
     kind: str
@@ -36,8 +36,8 @@ def confusion(corpus: Path) -> list[Seen]:
 
 
 def recognised(path: Path) -> str:
-    """Return the kind of a file by its head alone, `asked` if two kinds are nearly equal, `unknown` if no claim is
-    strong enough.
+    """Return the kind of a file by its head alone: `asked` if two kinds are nearly equal, `text` if no claim is strong
+    enough.
     """
     limits = Limits()
     with transcribed(path, None, limits) as transcript, open_text(transcript.path if transcript else path) as text:
@@ -46,7 +46,7 @@ def recognised(path: Path) -> str:
         except AmbiguousFormat:
             return ASKED
         except UnknownFormat:
-            return UNKNOWN
+            return general().format.kind
         except ParserError as error:
             return type(error).__name__
 
@@ -59,9 +59,9 @@ def matrix(seen: list[Seen]) -> list[str]:
         "## How the samples are recognised",
         "",
         f"{len(seen)} samples of the corpus by their first 64 KiB, without a name or a hint: {right} right, {asked} asked,"
-        f" {len(seen) - right - asked} wrong or unknown.",
+        f" {len(seen) - right - asked} wrong.",
         "",
-        "| kind | samples | right | asked | taken for another kind, or unknown |",
+        "| kind | samples | right | asked | taken for another kind |",
         "|---|---|---|---|---|",
     ]
     for kind in sorted({s.kind for s in seen}):

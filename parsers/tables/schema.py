@@ -274,7 +274,7 @@ counters: everything else that counts
 sample INT - : number of the sample in the part, from 1
 first BOOL - : totals since boot
 interval_s NUM s : length of the sample
-grp TEXT - : tcp, iface, arcstats, slab ...
+grp TEXT - : tcp, iface, arcstats, slab ...; text: read by the general reader
 item TEXT - : interface, cache ...
 name TEXT - : counter
 value NUM - : value as printed
@@ -393,7 +393,7 @@ value NUM - : value
 unit TEXT - : kb, pages
 
 params: settings
-scope TEXT - : oracle, sysctl, system, project, limits, ipc, nsswitch, resolv, listener, sqlnet, tnsnames, thp, cgroup
+scope TEXT - : oracle, sysctl, system, project, limits, ipc, nsswitch, resolv, listener, sqlnet, tnsnames, thp, cgroup; text: read by the general reader
 entity TEXT - : SID, project, user; NULL = host
 name TEXT - : parameter
 value TEXT - : value as printed
@@ -445,7 +445,7 @@ gap_s NUM s : since the stamp before on the same thread
 contiguous TEXT - : proven, assumed, broken
 
 logs: lines of logs
-source TEXT - : alert, listener, syslog, errpt, sqlnet_log, postgres, mysql, tool
+source TEXT - : alert, listener, syslog, errpt, sqlnet_log, postgres, mysql, tool; text: read by the general reader
 code TEXT - : ORA-609, TNS-12518: no leading zeros
 secondary TEXTS - : further codes
 severity TEXT - : as printed
@@ -569,7 +569,14 @@ dso TEXT - : object file
 kernel BOOL - : kernel symbol
 lock BOOL - : a lock function
 
+rows: rows of tables that no format knows
+table_no INT - : number of the table in the part, from 1
+row_no INT - : number of the row in the table, from 1
+heading TEXTS - : names of its columns as printed
+cells TEXTS - : the cells, as many as names; empty where nothing is printed
+
 profile_stacks: stacks with weights
+source TEXT - : text: read by the general reader
 event TEXT - : sampled event
 weight NUM - : weight
 unit TEXT - : samples, count, ns, pct

@@ -7,6 +7,7 @@ the same stretches, so that both agree.
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import json
@@ -63,6 +64,15 @@ FROM_CASE = ("artifacts", "hosts", "statements", "markers")
 FROM_PEOPLE = ("statements", "markers", "hosts")
 """The tables of `FROM_CASE` that hold what people state about the whole case."""
 
+MARKED_TEXT: Mapping[str, str] = {"logs": "source", "params": "scope", "counters": "grp", "profile_stacks": "source"}
+"""Tables that the general reader of text shares with other formats, each with the column that says `text` in its rows.
+
+Nobody knows what such a text means: rules and derived tables do not see these rows, so that a mail which quotes a
+setting convicts nobody. `Case.with_text` shows them, to observers and to people's questions.
+"""
+
+GENERAL_KIND = "text"
+
 RESTART = re.compile(
     r"memory_(max_)?target|sga_max_size|\bsga\b|processes|use_large_pages|_enable_numa|_db_block_numa|cluster_database"
     r"|kernel\.(sem|shm)|\bsem(msl|mns|mni)\b|\bshm(max|all|mni)\b|max-(shm|sem)-|nr_hugepages|huge ?pages|\boradism\b",
@@ -116,6 +126,28 @@ class Case:
         self._files: dict[str, list[Path]] = {}
         self._parts: dict[int, Case] = {}
         self._findings = findings_table.TABLE.rows(())
+        self._without_text: Case | None = None
+        """The case that this one shows with the rows of the general reader; None if they are hidden."""
+
+    def with_text(self) -> Case:
+        """Return the same case in which `scan` and `table` also show what the general reader took from text.
+
+        Derived tables stay those that were made without these rows.
+        """
+        if self._without_text is not None:
+            return self
+        shown = copy.copy(self)
+        shown._without_text = self
+        shown._tables, shown._lazy, shown._parts = {}, {}, {}
+        return shown
+
+    def hides(self, name: str, artifact: int | None = None) -> str | None:
+        """Return the column by which rows of a table are hidden, None if all are shown (of one artifact, or in memory)."""
+        column = MARKED_TEXT.get(name)
+        if column is None or self._without_text is not None:
+            return None
+        parts = self.manifests.get(artifact, {}).get("parts", []) if artifact is not None else None
+        return column if parts is None or any(p["kind"] == GENERAL_KIND for p in parts) else None
 
     @classmethod
     def of_tables(
@@ -322,6 +354,8 @@ class Case:
 
         Raises KeyError for a name that is not a derived table. Use `scan` for a table that may have millions of rows.
         """
+        if self._without_text is not None:
+            return self._without_text.derived(name)
         if name not in self._derived:
             if self._frames is not None and name in self._frames:
                 self._derived[name] = self._frames[name]
@@ -340,6 +374,8 @@ class Case:
         is removed together with this object. A table of scope `artifact` has one file per artifact, so that adding an
         artifact costs only its own.
         """
+        if self._without_text is not None:
+            return self._without_text.files(name)
         if name not in self._files:
             module = registry.derived()[name]
             if self._by_artifact(name):
@@ -418,6 +454,8 @@ class Case:
 
     def only(self, artifacts: Collection[int]) -> Case:
         """Return the same case with some of its artifacts; its clocks are not aligned."""
+        if self._without_text is not None:
+            return self._without_text.only(artifacts).with_text()
         if self._frames is not None:
             of_them = pl.col("artifact_id").is_in(list(artifacts))
             frames = {n: f.filter(of_them) if "artifact_id" in f.columns else f for n, f in self._frames.items()}
@@ -445,13 +483,14 @@ class Case:
         """Open all rows of an evidence table, common columns first."""
         frames: list[pl.LazyFrame] = []
         if self._frames is not None:
-            frames = [self._frames[name].lazy()] if name in self._frames else []
+            frames = [_shown(self._frames[name].lazy(), self.hides(name))] if name in self._frames else []
         elif name != "artifacts":
             for artifact in self.spec.artifacts:
                 reading = Path(artifact.reading or "")
                 if artifact.id in self.manifests and name in parquet.tables(reading):
                     if (artifact.id, name) not in self._lazy:
-                        self._lazy[artifact.id, name] = self._placed(artifact.id, parquet.scan(reading, name), types)
+                        rows = _shown(parquet.scan(reading, name), self.hides(name, artifact.id))
+                        self._lazy[artifact.id, name] = self._placed(artifact.id, rows, types)
                     frames.append(self._lazy[artifact.id, name])
         if name in FROM_CASE:
             frames.append(pl.LazyFrame(self._rows(name), schema=dict(types), orient="row"))
@@ -598,6 +637,13 @@ class Case:
         if name in FROM_CASE:
             made.update(repr(self._rows(name)).encode())
         return made.hexdigest()[:32]
+
+
+def _shown(rows: pl.LazyFrame, hidden: str | None) -> pl.LazyFrame:
+    """Leave out the rows of the general reader, by the column that marks them."""
+    if hidden is None or hidden not in rows.collect_schema():
+        return rows
+    return rows.filter(pl.col(hidden).ne_missing(GENERAL_KIND))
 
 
 def _by_stretch(stretches: Sequence[Stretch], values: Sequence[str | float | None], kind: pl.DataType) -> pl.Expr:

@@ -144,5 +144,7 @@ def _read(number: int, name: str, path: Path, case_file: CaseFile, out: Path) ->
     except OSError as error:
         print(f"rules: {name}: {error.strerror}", file=sys.stderr)
         return ArtifactSpec(number, name), LIMIT
+    for misfit in account.misfits:
+        print(f"rules: {name}: {misfit}", file=sys.stderr)
     parts = tuple(PartSpec(p.part, p.line_from, p.line_to) for p in account.parts)
     return ArtifactSpec(number, name, account.sha256, str(path.resolve()), str(out), parts), status

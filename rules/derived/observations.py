@@ -83,7 +83,8 @@ VERSION = version(Path(__file__).parents[1])
 
 
 def build(case: CaseTables) -> pl.DataFrame:
-    """Return what all observers see, in order of their names."""
+    """Return what all observers see, in order of their names; they also see what the general reader took from text."""
+    case = case.with_text()
     systems = {
         (row["artifact_id"], row["part"]): row["os"]
         for row in case.table("artifacts", ["artifact_id", "part", "os"]).iter_rows(named=True)

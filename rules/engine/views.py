@@ -14,7 +14,7 @@ import polars as pl
 
 from parsers.tables import parquet, schema
 from rules import registry
-from rules.case.case import FROM_CASE, Case, columns_of
+from rules.case.case import FROM_CASE, GENERAL_KIND, Case, columns_of
 from rules.judging import findings_table
 
 WITHOUT_FIRST = {"vmstat_i": "vmstat", "mpstat_i": "mpstat", "iostat_i": "iostat", "counters_i": "counters"}
@@ -176,7 +176,9 @@ def _artifact(
         "t": [a.add if a else None for a in places], "t_err": [a.err if a else None for a in places],
     }  # fmt: skip
     paths = tuple(text(str(f)) for f in files)
-    if all(len(set(v)) <= 1 for v in values.values()):
+    hidden = case.hides(name, artifact)
+    shown = f" where {hidden} is distinct from {text(GENERAL_KIND)}" if hidden in have else ""
+    if not shown and all(len(set(v)) <= 1 for v in values.values()):
         return _Files(
             paths, have, {"artifact_id": str(artifact), **{n: text(v[0] if v else None) for n, v in values.items()}}
         )
@@ -189,7 +191,7 @@ def _artifact(
         f'({placed[c] if c in placed else (chr(34) + c + chr(34) if c in have else "null")})::{sql_type(kind)} as "{c}"'
         for c, kind in columns.items()
     ]
-    return f"select {', '.join(listed)} from read_parquet([{', '.join(paths)}])"
+    return f"select {', '.join(listed)} from read_parquet([{', '.join(paths)}]){shown}"
 
 
 def _cases(values: list[tuple[int, int, int, str | float | None]]) -> str:

@@ -231,7 +231,7 @@ def test_an_archive_is_read_member_by_member(tmp_path, capsys):
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(r["file"].rpartition("/x.tar.gz")[2], r["kind"], bool(r["error"])) for r in rows] == [
         ("!a/times.txt", "conntime", False),
-        ("!b/letter.txt", None, True),
+        ("!b/letter.txt", "text", True),
         ("!c", None, True),
     ]
     assert main(["--rows", "conn_times", "--limit", "3", str(archive)]) == 3

@@ -97,7 +97,7 @@ def test_another_original_is_refused(tmp_path):
 def test_secrets_are_masked_where_they_stand(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("nothing\nuser=scott pw=tiger\n", encoding="utf-8")
-    unknown(path, tmp_path / "r")
+    read(path, Hints(), tmp_path / "r", limits=SMALL)
     secrets = pl.DataFrame([(2, 5, 10, "user"), (2, 14, 19, "password")], schema=SECRETS, orient="row")
     file = parquet.batch_file(tmp_path / "r", "secrets", 1)
     file.parent.mkdir()

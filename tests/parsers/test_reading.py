@@ -319,7 +319,7 @@ def test_a_file_of_no_known_kind_is_unknown_however_large_it_is(tmp_path, monkey
         read(original, Hints(), tmp_path / "r", limits=Limits(run_bytes=100_000, block_bytes=50_000))
     account = caught.value.account
     assert account is not None
-    assert [(p.part, p.line_from, p.line_to, p.kind) for p in account.parts] == [(1, 1, 19_999, None)]
+    assert [(p.part, p.line_from, p.line_to, p.kind) for p in account.parts] == [(1, 1, 19_999, "text")]
     assert (account.account.unknown, account.account.prose) == (19_999, 0)
 
 
@@ -331,5 +331,5 @@ def test_an_output_far_down_in_unknown_text_is_found(tmp_path, monkeypatch):
         read(original, Hints(), tmp_path / "r", limits=Limits(run_bytes=100_000, block_bytes=50_000))
     account = caught.value.account
     assert account is not None
-    assert [(p.line_from, p.kind) for p in account.parts] == [(1, None), (20_001, "vmstat")]
+    assert [(p.line_from, p.kind) for p in account.parts] == [(1, "text"), (20_001, "vmstat")]
     assert account.tables["vmstat"] == 2

@@ -37,7 +37,9 @@ def words_of(tables: dict[str, pl.DataFrame]) -> dict[str, set[str]]:
     for what, columns in COLUMNS.items():
         for table, column in (place.split(".") for place in columns):
             if table in tables and column in tables[table].columns:
-                values = tables[table][column]
+                rows = tables[table]
+                # Names in text that no format knows are no words of ours.
+                values = (rows.filter(pl.col("scope").ne_missing("text")) if "scope" in rows.columns else rows)[column]
                 values = values.explode() if isinstance(values.dtype, pl.List) else values
                 found[what] |= {str(value) for value in values.unique() if value not in (None, "")}
     totals = tables.get("syscall_totals")

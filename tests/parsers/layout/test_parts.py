@@ -174,9 +174,8 @@ def test_an_output_that_nobody_reads_does_not_take_the_others_with_it(monkeypatc
     reading = read_bytes(MAIL.encode())
     assert reading.error is None
     assert reading.account.tables == {"conn_times": 5}
-    assert reading.account.account.unknown == len(f"# pmap -xs 2767\n{MAP}".splitlines())
-    (note,) = (n for n in reading.tables["notes"].to_dicts() if n["kind"] == "unknown")
-    assert "not read" in note["text"]
+    assert reading.account.account.unknown == len(MAP.splitlines())
+    assert [n["kind"] for n in reading.tables["notes"].to_dicts() if "plain text" in n["text"]] == ["remark"]
 
 
 def test_a_persons_borders_come_first():
@@ -581,7 +580,7 @@ def test_an_output_between_strange_lines_without_a_blank_one():
 
 def test_a_time_out_is_no_measured_time():
     text = f"{HELLO}\n```css\n# unit:ms\npool.checkoutTimeout=5000\n```\n{LOOK}\n```\n$ openssl s_client -connect host:995\n```\n"
-    assert read_bytes(text.encode()).account.tables == {}
+    assert read_bytes(text.encode()).account.tables == {"params": 1}
 
 
 ALERT = """Sat Dec 22 19:05:05 2012

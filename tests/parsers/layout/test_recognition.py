@@ -36,7 +36,8 @@ def test_no_sample_is_taken_for_another_kind():
     ids=["footer", "sentences"],
 )
 def test_a_manual_page_is_nobodys_output(text):
-    assert read_bytes(text.encode()).account.kind is None
+    account = read_bytes(text.encode()).account
+    assert (account.kind, account.tables) == ("text", {})
 
 
 def test_the_matrix_names_what_went_wrong():

@@ -27,8 +27,8 @@ from tests.parsers.repair.damages import DAMAGES, Anatomy, Damage
 HERE = Path(__file__).parent
 CORPUS = HERE.parents[1] / "corpus"
 TABLE = damage_of_kinds()
-NO_LINES = {"pcap"}
-"""Kinds of binary files, which nobody pastes."""
+NO_LINES = {"pcap", "text"}
+"""Kinds of binary files, which nobody pastes, and text of which nobody knows what a whole line looks like."""
 
 
 @cache

@@ -40,7 +40,7 @@ def test_only_three_nameservers_are_asked():
 
 
 def test_prose_about_options_is_no_resolver():
-    assert read_bytes(b"options are many\nand search is hard\n").account.kind is None
+    assert read_bytes(b"options are many\nand search is hard\n").account.kind == "text"
 
 
 def test_lines_of_options_add_up_and_the_last_of_each_counts():

@@ -86,7 +86,7 @@ def test_rows_of_prctl_without_a_resource_are_unknown():
 
 def test_four_numbers_need_a_name_or_a_likely_size():
     assert read_bytes(b"250\t32000\t32\t128\n", name="kernel_sem.txt").account.kind == "sysctl"
-    assert read_bytes(b"1 2 3 4\n").account.kind is None
+    assert read_bytes(b"1 2 3 4\n").account.kind == "text"
 
 
 def test_the_words_of_huge_pages_tell_the_file():

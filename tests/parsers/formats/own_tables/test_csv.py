@@ -96,7 +96,7 @@ def test_words_without_sense(text):
     ],
 )
 def test_what_is_no_table_is_not_claimed(content):
-    assert read_bytes(content).account.kind is None
+    assert read_bytes(content).account.kind == "text"
 
 
 @pytest.mark.parametrize("cut", [250, 399, 400, 401, 731])

@@ -1,0 +1,118 @@
+r"""Text of no known tool: what any reader would take from it.
+
+Tools: any that no other format recognises, and what people write themselves. Capture: any.
+
+Samples::
+
+    2024-01-02 03:04:05,678 ERROR pool: connection refused
+    max_connections = 100
+    Free buffers       1024
+    NAME      CPU(cores)   MEMORY(bytes)
+    "worker-1" #12 prio=5 os_prio=0 tid=0x00007f nid=0x1a03 waiting on condition [0x00007f]
+
+Tables: logs (source text) of lines that begin with a stamp or in which a program complains; params (scope text) of settings and words,
+counters (grp text, mode level) of figures, both with the title above them as entity or item; rows (a heading and its cells);
+profile_stacks (source text, weight 1) of threads of Java, Go, Python and gdb and of the kernel. Clock: that of the first stamp, wall-utc
+for epochs and stamps with an offset, else wall-local.
+Traps: nobody knows what the lines mean, so rules and derived tables do not see these rows (`rules/case/case.py`). Sentences, quotations
+(`> `), a mail's header and signature, and what stands below words of advice give no rows. Prompts are borders. A date alone on its line
+is the time of the lines below it.
+Known gaps: stamps without a year have no time; tables without a heading; records of several lines other than stacks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from parsers.declarations import Claim, Format
+from parsers.formats.general.text.paragraphs import Paragraphs, Row
+from parsers.tables.rows import Domain, State, Tables
+from parsers.text.prose import sentences
+from parsers.text.source import Head, Source
+from parsers.text.times import WALL_BASE, wall_seconds
+
+FORMAT = Format(
+    kind="text",
+    variant="plain",
+    version="1",
+    systems=("solaris", "linux", "aix", "hpux", "windows", "macos"),
+    tables=("logs", "params", "counters", "rows", "profile_stacks"),
+    man="",
+    example="docker stats --no-stream",
+    clocks=("wall-local", "wall-utc", "none"),
+)
+
+GENERAL = True
+"""This format reads what no format claims."""
+
+_NEVER_WRITTEN = r"^[ \t]*$|^[\[(<]?[0-9]{2,4}[-/.:][0-9]|^[ \t]+at |^[ \t]*[\w.-]+[=:]|[ \t]{3,}\S"
+"""Lines that need not be tried as sentences."""
+
+_TYPES: dict[str, dict[str, pl.DataType]] = {
+    "logs": {"t_local": pl.Float64(), "severity": pl.String(), "code": pl.String()},
+    "params": {"t_local": pl.Float64(), "entity": pl.String(), "num": pl.Float64()},
+    "counters": {"t_local": pl.Float64(), "item": pl.String(), "unit": pl.String(), "sample": pl.Int64()},
+    "rows": {"t_local": pl.Float64()},
+    "profile_stacks": {"pid": pl.Int64(), "lwp": pl.Int64(), "comm": pl.String()},
+}
+"""Types of columns that may be empty in a whole block."""
+
+
+def claim(head: Head) -> Claim | None:
+    """Claim nothing: what no other format claims is read by this one."""
+    return None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` is that of `Paragraphs`."""
+    reader = Paragraphs(state)
+    for block in source.blocks():
+        lines = block.frame["line"]
+        for no, line, written in zip(block.frame["line_no"].to_list(), lines.to_list(), _written(lines), strict=True):
+            reader.take(no, line, written)
+        _give(reader, source, out)
+    reader.end_run(source.last)
+    _give(reader, source, out)
+    return reader.state
+
+
+def _written(lines: pl.Series) -> list[bool]:
+    """Return which lines are sentences."""
+    made = np.zeros(len(lines), np.bool_)
+    index = np.flatnonzero(~lines.str.contains(_NEVER_WRITTEN).to_numpy())
+    if len(index):
+        made[index] = sentences(lines.gather(index))["prose"].to_numpy()
+    written: list[bool] = made.tolist()
+    return written
+
+
+def _give(reader: Paragraphs, source: Source, out: Tables) -> None:
+    """Hand over the rows and lines that are ready."""
+    rows, reader.rows = reader.rows, {}
+    base = wall_seconds(*map(int, source.hints.date.split("-"))) if source.hints.date else None
+    of_day = reader.state.get("clock") == "time-of-day"
+    for table, found in rows.items():
+        frame = pl.DataFrame(found, schema_overrides=_TYPES[table], infer_schema_length=None)
+        if of_day and base is not None and "t_local" in frame.columns:
+            frame = frame.with_columns(pl.col("t_local") + base)
+            rows[table] = frame.select("line_no", "t_local").to_dicts()
+        out.add(table, frame, span="ends" if table == "profile_stacks" else "all")
+    out.read(reader.read)
+    out.account("prose", reader.prose)
+    for no, text in reader.remarks:
+        out.note(no, no, "remark", text)
+    reader.read, reader.prose, reader.remarks = [], [], []
+    _report_clock(rows, reader.state, source, out, dated=not of_day or base is not None)
+
+
+def _report_clock(rows: dict[str, list[Row]], state: State, source: Source, out: Tables, *, dated: bool) -> None:
+    timed = [(row["line_no"], t) for found in rows.values() for row in found if (t := row.get("t_local")) is not None]
+    if not timed:
+        return
+    lines, times = [no for no, _ in timed], [t for _, t in timed]
+    utc = state["clock"] == "wall-utc"
+    zone = "UTC" if utc else source.hints.tz
+    kind = "wall-utc" if utc else "wall-local"
+    ends = [(min(lines), max(lines))]
+    out.domain(Domain(1, kind, WALL_BASE if dated else None, zone, min(times), max(times), ends))

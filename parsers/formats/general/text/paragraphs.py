@@ -1,0 +1,307 @@
+"""Read text line by line: paragraphs, borders between them, and what a person said above them.
+
+The state between two lines is small and JSON-able. A paragraph is looked at before its first row: at most `LOOK` of its
+lines wait.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from parsers.formats.general.text import stacks, tables
+from parsers.formats.general.text.single_lines import (
+    ADVICE,
+    ATTRIBUTION,
+    CODE,
+    COMPLAINT,
+    LONGEST,
+    MAIL_HEADER,
+    QUOTED,
+    REST_IS_QUOTED,
+    SEVERITY,
+    Pair,
+    pairs_of,
+    stamp_of,
+)
+from parsers.provenance.prompts import is_lead, prompt_of
+from parsers.tables.rows import State
+from parsers.text.prose import FENCE
+
+NAMES_COUNTED = 2000
+"""Maximum number of names whose samples are numbered; samples of further names have no number."""
+
+_TITLE = re.compile(
+    r"\[(?P<section>[A-Za-z][\w. :/-]{0,60})\]|(?:[=#*-]{2,} ?)(?P<ruled>[A-Za-z][^=#*]{1,60}?)(?: ?[=#*-]{2,}):?"
+    r"|(?P<capitals>[A-Z][A-Z0-9]+(?:[ /&,_-]+[A-Z0-9]+){0,7}):?"
+)
+_COMMAND = re.compile(r"\$ [a-z./~][\w./-]*(?:[ \t].*)?")
+_COMMENT = re.compile(r"[ \t]*(?:#|;|//)")
+_NAMES = re.compile(
+    r"(?:variable|parameter|setting|counter|metric|stat|key|option|property|name)(?:[_ ]?name)?s?", re.I
+)
+_VALUES = re.compile(r"(?:current[_ ]?)?(?:values?|settings?|counts?|totals?)", re.I)
+_FENCED = re.compile(FENCE)
+_DAY_S = 86400.0
+
+Row = dict[str, Any]
+
+
+class Paragraphs:
+    """Takes the lines of a run in order and collects rows by table, and the fate of lines that are no row.
+
+    `state` goes from run to run. `domain` is the range of stamped lines and times of a block.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.rows: dict[str, list[Row]] = {}
+        self.read: list[int] = []
+        self.prose: list[int] = []
+        self.remarks: list[tuple[int, str]] = []
+        self._lines: list[tuple[int, str, bool]] = []
+
+    # --- lines ---------------------------------------------------------------------------------------------------------
+
+    def take(self, no: int, line: str, written: bool) -> None:
+        """Take the next line; `written` tells that it is a sentence."""
+        if not line.strip():
+            if stack := self.state.get("stack"):
+                stack["blank"] = True
+            else:
+                self.end_paragraph()
+            return
+        if self.state.get("quoting") and prompt_of(line) is None:
+            self.prose.append(no)
+            return
+        if stack := self.state.get("stack"):
+            if len(line) <= LONGEST * 10 and stacks.goes_on(stack, line, no):
+                self.read.append(no)
+                return
+            self._close_stack()
+        if self._is_border(no, line):
+            return
+        if len(line) <= LONGEST and (opened := stacks.opens(line, no, self.state.get("pid"))):
+            self.end_paragraph()
+            self.state["stack"] = opened
+            self.read.append(no)
+            return
+        if "mode" in self.state:
+            self._one(no, line, written)
+            return
+        self._lines.append((no, line, written))
+        if len(self._lines) >= tables.LOOK:
+            self._decide()
+
+    def end_paragraph(self) -> None:
+        """End the paragraph: what was said above it does not hold for the next."""
+        self._close_stack()
+        self._decide()
+        if self.state.pop("held", None):  # a paragraph of rows came after the words of advice
+            self.state.pop("advice", None)
+        self.state.pop("mode", None)
+        self.state.pop("after_log", None)
+
+    def end_run(self, last: bool) -> None:
+        """Decide about the lines that wait; at the end of the part everything is closed."""
+        if last:
+            self.end_paragraph()
+        else:
+            self._decide()
+
+    def _is_border(self, no: int, line: str) -> bool:
+        """Handle lines that end a paragraph: quotations, fences, prompts, dates that stand alone."""
+        if QUOTED.match(line):
+            self.end_paragraph()
+            self.prose.append(no)
+            return True
+        if len(line) > LONGEST:
+            return False
+        if REST_IS_QUOTED.fullmatch(line):
+            self.end_paragraph()
+            self.state["quoting"] = True
+            self.prose.append(no)
+            return True
+        stamp = stamp_of(line)
+        if stamp is not None and not stamp.rest:
+            self.end_paragraph()
+            self.state["now"] = self._time(stamp.clock, stamp.t, no)
+            self.read.append(no)
+            return True
+        if stamp is None and (is_lead(line) or _COMMAND.fullmatch(line)):
+            self.end_paragraph()
+            for name in ("advice", "title", "quoting", "now", "pid"):
+                self.state.pop(name, None)
+            if of := stacks.OF_PROCESS.search(line):
+                self.state["pid"] = int(of["pid"])
+            self.read.append(no)
+            return True
+        if line.startswith("#!"):  # a script does, it does not say
+            self.end_paragraph()
+            self.state |= {"advice": True, "held": True}
+            self.prose.append(no)
+            return True
+        if _FENCED.match(line) or MAIL_HEADER.match(line) or ATTRIBUTION.fullmatch(line):
+            self.end_paragraph()
+            self.prose.append(no)
+            return True
+        return False
+
+    # --- paragraphs ----------------------------------------------------------------------------------------------------
+
+    def _decide(self) -> None:
+        """Find out whether the lines that wait are a table, and read them."""
+        lines, self._lines = self._lines, []
+        if not lines:
+            return
+        texts = [line for _, line, _ in lines]
+        self.state["mode"] = "lines"
+        for at in range(min(tables.ABOVE, len(lines) - 1)):
+            # A sentence has no cells, and below words of advice stands what could be.
+            if lines[at][2] or self.state.get("advice") or (shape := tables.table_at(texts[at:])) is None:
+                continue
+            for line in lines[:at]:
+                self._one(*line)
+            self.state |= {"mode": "table", "shape": shape, "row_no": 0, "table_no": self.state.get("table_no", 0) + 1}
+            self.read.append(lines[at][0])
+            lines = lines[at + 1 :]
+            break
+        for line in lines:
+            self._one(*line)
+
+    def _one(self, no: int, line: str, written: bool) -> None:
+        """Read one line of a paragraph whose kind is decided."""
+        if tables.RULE.fullmatch(line):
+            self.read.append(no)
+        elif self.state["mode"] != "table" or written or not self._row(no, line):
+            self._single(no, line, written)
+
+    def _row(self, no: int, line: str) -> bool:
+        shape = self.state["shape"]
+        cells = tables.row_of(shape, line)
+        if cells is None:
+            return False
+        if cells == shape["heading"]:
+            self.read.append(no)
+            return True
+        self.state["row_no"] += 1
+        made = {
+            "table_no": self.state["table_no"],
+            "row_no": self.state["row_no"],
+            "heading": shape["heading"],
+            "cells": cells,
+        }
+        stamp = stamp_of(line.lstrip(" |"))
+        now = self._time(stamp.clock, stamp.t, no) if stamp else self.state.get("now")
+        self._add("rows", no, t_local=now, **made)
+        # A table of names and values says the same as lines of them.
+        if len(cells) == 2 and _NAMES.fullmatch(shape["heading"][0]) and _VALUES.fullmatch(shape["heading"][1]):
+            self._pairs(no, pairs_of(f"{cells[0]}: {cells[1]}"))
+        return True
+
+    # --- lines by themselves -------------------------------------------------------------------------------------------
+
+    def _single(self, no: int, line: str, written: bool) -> None:
+        state = self.state
+        if written or (line.endswith((":", ",")) and line.count(" ") >= 2 and ADVICE.search(line)):
+            stamp = stamp_of(line)
+            if stamp is None:
+                state["advice"] = bool(ADVICE.search(line)) or None
+                state.pop("held", None)
+                self.prose.append(no)
+                return
+        if state.get("advice"):
+            state["held"] = True
+            self.prose.append(no)
+            return
+        stamp = stamp_of(line)
+        if stamp is not None:
+            self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest)
+            state["after_log"] = True
+            return
+        if state.get("after_log") and line[0] in " \t":
+            self.read.append(no)  # a message of several lines
+            return
+        state.pop("after_log", None)
+        if len(line) > LONGEST:
+            return
+        if COMPLAINT.match(line) and not ADVICE.search(line):
+            self._log(no, state.get("now"), line.strip())
+            return
+        title = _TITLE.fullmatch(line.strip())
+        if title is not None:
+            state["title"] = next(filter(None, title.groups())).strip()
+            self.read.append(no)
+            return
+        if _COMMENT.match(line):
+            self.prose.append(no)
+            return
+        self._pairs(no, pairs_of(line))
+
+    def _log(self, no: int, t: float | None, text: str) -> None:
+        severity, code = SEVERITY.search(text[:200]), CODE.search(text)
+        complaint = COMPLAINT.match(text)
+        named = (
+            next(filter(None, severity.groups()), None) if severity else complaint["severity"] if complaint else None
+        )
+        self._add(
+            "logs",
+            no,
+            t_local=t,
+            source="text",
+            severity=named,
+            code=f"{code[1]}{code[2]}" if code else None,
+            text=text,
+        )
+
+    def _pairs(self, no: int, pairs: list[Pair]) -> None:
+        now, title = self.state.get("now"), self.state.get("title")
+        for pair in pairs:
+            if pair.setting or pair.num is None:
+                # A size such as 128M compares with no other number.
+                num = pair.num if pair.unit in (None, "%") else None
+                made = {"scope": "text", "entity": title, "name": pair.name, "value": pair.value, "num": num}
+                self._add("params", no, t_local=now, active=True, **made)
+                continue
+            made = {
+                "grp": "text",
+                "item": title,
+                "name": pair.name,
+                "value": pair.num,
+                "unit": pair.unit,
+                "mode": "level",
+            }
+            self._add("counters", no, t_local=now, sample=self._sample(title, pair.name), **made)
+
+    def _sample(self, title: str | None, name: str) -> int | None:
+        counted: dict[str, int] = self.state.setdefault("samples", {})
+        key = f"{title or ''}\0{name}"
+        if key not in counted and len(counted) >= NAMES_COUNTED:
+            return None
+        counted[key] = counted.get(key, 0) + 1
+        return counted[key]
+
+    def _close_stack(self) -> None:
+        stack = self.state.pop("stack", None)
+        made = stacks.row_of(stack) if stack else None
+        if made is not None:
+            self.rows.setdefault("profile_stacks", []).append(made)
+
+    def _add(self, table: str, no: int, **cells: Any) -> None:
+        self.rows.setdefault(table, []).append({"line_no": no, **cells})
+
+    def _time(self, clock: str, t: float, no: int) -> float | None:
+        """Return the time on the part's clock, which is that of its first stamp; None for a stamp of another sort."""
+        state = self.state
+        if state.setdefault("clock", clock) != clock:
+            if not state.get("other_stamps"):
+                state["other_stamps"] = True
+                self.remarks.append((no, "a stamp of another form than the first: its lines have no time"))
+            return None
+        if clock == "time-of-day":
+            # A fall by more than half a day means that midnight has passed.
+            if t + state.get("days", 0) * _DAY_S < state.get("last", 0.0) - _DAY_S / 2:
+                state["days"] = state.get("days", 0) + 1
+            t += state.get("days", 0) * _DAY_S
+            state["last"] = t
+        return t

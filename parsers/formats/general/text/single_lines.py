@@ -1,0 +1,229 @@
+"""What one line of any text says by itself: a stamp and a message, a name and a value, a complaint, a person's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from parsers.text.times import month, wall_seconds
+
+LONGEST = 400
+"""Maximum number of characters of a line that may be more than a message of a log."""
+
+_CLOCK = r"(?P<h>[0-2]?[0-9]):(?P<mi>[0-5][0-9])(?::(?P<s>[0-6][0-9])(?:[.,](?P<f>[0-9]{1,9}))?)?"
+_ZONE = r"(?: ?(?P<zone>Z\b|UTC\b|GMT\b|[+-][0-9]{2}:?[0-9]{2}\b))?"
+_END = r"[\])>]?(?=[\s,;:|\])-]|$)"
+_SECONDS = r"(?P<h>[0-2][0-9]):(?P<mi>[0-5][0-9]):(?P<s>[0-6][0-9])(?:[.,](?P<f>[0-9]{1,9}))?"
+STAMPS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"[\[(<]?(?P<y>(?:19|20)[0-9]{{2}})[-/.](?P<mo>[01]?[0-9])[-/.](?P<d>[0-3]?[0-9])[T_ ] ?{_CLOCK}{_ZONE}{_END}",
+        rf"[\[(<]?(?:[A-Z][a-z]{{2}},? )?(?P<mo>[A-Z][a-z]{{2}}) +(?P<d>[0-9]{{1,2}}) {_SECONDS}(?: (?P<zone>[A-Z]{{3,4}}))?"
+        rf" (?P<y>(?:19|20)[0-9]{{2}}){_END}",
+        rf"(?:\S+ \S+ \S+ )?\[(?P<d>[0-9]{{2}})/(?P<mo>[A-Z][a-z]{{2}})/(?P<y>[0-9]{{4}}):{_SECONDS}{_ZONE}\]",
+        rf"[\[(<]?{_SECONDS}{_END}",
+        r"[\[(<]?(?P<epoch>1[0-9]{9})(?:\.(?P<f>[0-9]{1,9}))?[\])>]?(?=[\s,;:|]|$)",
+    )
+)
+MAYBE_STAMPED = re.compile(r"[\[(<]?(?:[0-9]{2,4}[-/.:]|[A-Z][a-z]{2},? |1[0-9]{9})|\S+ \S+ \S+ \[[0-9]{2}/")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A stamp at the beginning of a line. `clock`: wall-utc, wall-local, or time-of-day, in which `t` counts from 0:00."""
+
+    clock: str
+    t: float
+    rest: str
+
+
+def stamp_of(line: str) -> Stamp | None:
+    """Return the stamp that a line begins with.
+
+    >>> stamp_of("2024-01-02T03:04:05Z started"), stamp_of("[03:04:05,5] x").t, stamp_of("12 rows")
+    (Stamp(clock='wall-utc', t=1704164645.0, rest='started'), 11045.5, None)
+    """
+    if not MAYBE_STAMPED.match(line):
+        return None
+    found = next(filter(None, (shape.match(line) for shape in STAMPS)), None)
+    if found is None:
+        return None
+    part = found.groupdict()
+    fraction = float(f"0.{part['f']}") if part.get("f") else 0.0
+    rest = line[found.end() :].strip(" \t:|-,")
+    if part.get("epoch"):
+        return Stamp("wall-utc", float(part["epoch"]) + fraction, rest)
+    clock = int(part["h"]), int(part["mi"]), int(part["s"] or 0) + fraction
+    if part.get("y") is None:
+        at = wall_seconds(1970, 1, 1, *clock) if clock[0] < 24 else None
+        return None if at is None else Stamp("time-of-day", at, rest)
+    number = month(part["mo"])
+    at = wall_seconds(int(part["y"]), number, int(part["d"]), *clock) if number and clock[0] < 24 else None
+    if at is None:
+        return None
+    if (offset := _east_s(part.get("zone"))) is None:
+        return Stamp("wall-local", at, rest)
+    return Stamp("wall-utc", at - offset, rest)
+
+
+def _east_s(zone: str | None) -> float | None:
+    """Return the seconds east of UTC; None for a zone that is not printed, or by a name that several zones have."""
+    if zone in ("Z", "UTC", "GMT"):
+        return 0.0
+    if zone is None or zone[0] not in "+-":
+        return None
+    digits = zone[1:].replace(":", "")
+    return (int(digits[:2]) * 3600 + int(digits[2:]) * 60) * (-1.0 if zone[0] == "-" else 1.0)
+
+
+_NUMBER = r"[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+_UNIT = r"(?:%|[A-Za-zµ][A-Za-zµ%]{0,11}(?:/[A-Za-z]{1,6})?)"
+FIGURE = re.compile(rf"(?P<number>{_NUMBER})[ \t]?(?P<unit>{_UNIT})?(?:[ \t]*[(\[][^()\[\]]*[)\]])?[,;]?")
+_WORD = r"[A-Za-z_][\w.%/@$*-]*(?:\[[^\]\s]{0,40}\]|\([^)\s]{0,20}\))?"
+_QUOTED = r"[\"'](?P<quoted>[A-Za-z_][^\"']{0,60})[\"']"
+EQUAL = re.compile(
+    rf"[ \t]*(?:-[-]?)?(?:{_QUOTED}|(?P<name>{_WORD}(?: [\w./()%-]+){{0,4}}))[ \t]*=(?![=>~])[ \t]*(?P<value>.*)"
+)
+COLON = re.compile(
+    rf"[ \t]*(?:{_QUOTED}|(?P<name>{_WORD}(?: [\w./()%#&-]+){{0,5}}))[ \t]*:(?![:/\\=])[ \t]*(?P<value>\S.*)"
+)
+ONE_WORD = re.compile(rf"[ \t]*(?P<name>{_WORD})[ \t]+(?P<value>{_NUMBER}(?: ?{_UNIT})?)")
+MANY_WORDS = re.compile(
+    rf"[ \t]*(?P<name>{_WORD}(?: [\w./()%#&-]+){{0,6}}?)(?: {{2,}}|\t+|[ ]?\.{{3,}}[ ]?)[ \t]*(?P<value>{_NUMBER}(?: ?{_UNIT})?)"
+)
+PHRASE = re.compile(rf"(?P<name>{_WORD}(?: [\w./()%#&:-]+){{0,4}}?) +(?P<value>{_NUMBER}(?:%|{_UNIT}/s)?)")
+COUNT = re.compile(rf"(?P<value>{_NUMBER}) (?P<name>{_WORD}(?: [\w./()%-]+){{0,3}})")
+SPOKEN = re.compile(
+    r"\b(?:i|we|you|it|he|she|they|this|that|the|an?|after|before|for|about|only|until|with|on|since|from|to|in|is|was|are|were"
+    r"|has|have|had|than|took|takes|waited|my|our|your|and|or|not)\b",
+    re.I,
+)
+"""Words of sentences: a name that has one is none."""
+_TOKEN = re.compile(r"(?P<name>[A-Za-z_][\w./-]*)[=:](?P<value>[^\s=]+?)[,;]?")
+
+MAIL_HEADER = re.compile(
+    r"(?:From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Message-ID|In-Reply-To|References|Received|Return-Path|MIME-Version"
+    r"|Content-[\w-]+|X-[\w-]+|User-Agent|Von|An|Betreff|Gesendet|Datum):(?: |$)",
+    re.I,
+)
+QUOTED = re.compile(r"[ \t]{0,3}(?:>|&gt;)")
+ATTRIBUTION = re.compile(r".{3,120}\b(?:wrote|writes|schrieb|a écrit|escribió):$")
+REST_IS_QUOTED = re.compile(r"-{2,}[ ]?(?:Original Message|Ursprüngliche Nachricht|Message d'origine)[ ]?-{2,}|--")
+"""Lines below which a mail repeats another or ends: its signature begins with two dashes."""
+
+ADVICE = re.compile(
+    r"\b(?:should|please|try|recommend\w*|suggest\w*|advis\w+|consider|ought|need to|you (?:can|could|may|might|must)|could you"
+    r"|can you|would|set (?:it|this|the|your)|(?:in|de)crease|raise|lower|change|add (?:the|this|a)|instead|e\.g\.|for (?:example|instance)"
+    r"|example|such as|if you|bitte|sollte\w*)\b",
+    re.I,
+)
+"""Words by which a person says what could be, not what is."""
+
+COMPLAINT = re.compile(
+    r"[ \t]*(?:\S{1,60}: )?\[?(?i:(?P<severity>error|warning|fatal|panic|critical|severe))\]?(?:[ ]?[:\]!]| [0-9]+ \()"
+    r"|[ \t]*[A-Z]{2,6}-[0-9]{3,6}: "
+    r"|[ \t]*[\w./-]{1,60}(?:\[[0-9]+\])?: .*?(?i:timed out|refused|denied|no such (?:file|device|process)|cannot|can't|unable to"
+    r"|failed|unreachable|reset by peer|too many|not found|out of memory|no space left|broken pipe)"
+)
+"""Lines without a stamp by which a program says that something went wrong."""
+
+SEVERITY = re.compile(
+    r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|ALERT|EMERG|PANIC)\b"
+    r"|\[(debug|info|notice|warn|warning|error|crit|alert|emerg)\]|\blevel=\"?([a-z]+)"
+)
+CODE = re.compile(r"\b((?:ORA|TNS)-)0*([0-9]{1,5})\b")
+_ADDRESSES = frozenset(
+    ("http", "https", "ftp", "mailto", "file", "note", "nb", "ps", "fyi", "hi", "hello", "tel", "phone")
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A name and its value. `setting`: it was assigned, not counted; `num` and `unit` where the value is a figure."""
+
+    name: str
+    value: str
+    num: float | None
+    unit: str | None
+    setting: bool
+
+
+def figure_of(text: str) -> tuple[float | None, str | None]:
+    """Return number and unit of a text that is a figure, else (None, None).
+
+    >>> figure_of("1,024 kB (3 %)"), figure_of("12.5%"), figure_of("5.7.33")
+    ((1024.0, 'kB'), (12.5, '%'), (None, None))
+    """
+    found = FIGURE.fullmatch(text.strip())
+    if found is None:
+        return None, None
+    return float(found["number"].replace(",", "")), found["unit"]
+
+
+def pairs_of(line: str) -> list[Pair]:
+    """Return the names and values of a line; nothing for words of a person.
+
+    >>> [(p.name, p.num, p.unit, p.setting) for p in pairs_of("Free buffers       1024")]
+    [('Free buffers', 1024.0, None, False)]
+    >>> [(p.name, p.value, p.setting) for p in pairs_of("max_connections = 100")]
+    [('max_connections', '100', True)]
+    >>> [(p.name, p.num) for p in pairs_of("cwnd:10 ssthresh:7 mss:1448")], pairs_of("please set swappiness = 10")
+    ([('cwnd', 10.0), ('ssthresh', 7.0), ('mss', 1448.0)], [])
+    """
+    if len(line) > LONGEST:
+        return []
+    tokens = line.split()
+    held = [found for found in map(_TOKEN.fullmatch, tokens) if found]
+    if len(held) >= 2 and len(held) * 5 >= len(tokens) * 3:
+        return list(_many(held))
+    for shape, setting in ((EQUAL, True), (COLON, False), (ONE_WORD, False), (MANY_WORDS, False)):
+        found = shape.fullmatch(line)
+        if found is None:
+            continue
+        named = found.groupdict()
+        name = (named.get("quoted") or named["name"]).strip()
+        if shape is COLON and (phrases := _phrases(found["value"], name)):
+            return phrases
+        made = _pair(name, found["value"].strip(), setting)
+        if made is not None or shape in (EQUAL, COLON):
+            return [] if made is None else [made]
+    return _phrases(line.strip())
+
+
+def _phrases(text: str, under: str = "") -> list[Pair]:
+    """Return names and figures of `a 1, b c 2` or `1 a, 2 b`; all pieces must have the same shape.
+
+    >>> [(p.name, p.num) for p in _phrases("102 active, 5 idle", "loops")], _phrases("we waited 5")
+    ([('loops active', 102.0), ('loops idle', 5.0)], [])
+    """
+    pieces = text.rstrip(".;").split(", ")
+    for shape in (PHRASE, COUNT):
+        found = [made for piece in pieces if (made := shape.fullmatch(piece.strip()))]
+        if len(found) < len(pieces) or (shape is COUNT and len(pieces) < 2):
+            continue
+        if any(SPOKEN.search(made["name"]) or ADVICE.search(made["name"]) for made in found):
+            return []
+        figures = [(f"{under} {made['name']}".strip(), made["value"], figure_of(made["value"])) for made in found]
+        return [Pair(name, value, num, unit, False) for name, value, (num, unit) in figures if num is not None]
+    return []
+
+
+def _many(tokens: list[re.Match[str]]) -> Iterator[Pair]:
+    for token in tokens:
+        num, unit = figure_of(token["value"])
+        if token["name"].lower() not in _ADDRESSES:
+            yield Pair(token["name"], token["value"], num, unit, num is None)
+
+
+def _pair(name: str, value: str, setting: bool) -> Pair | None:
+    if name.lower() in _ADDRESSES or ADVICE.search(name) or not value:
+        return None
+    value = value.rstrip(",;").strip() if value[-1] in ",;" else value
+    num, unit = figure_of(value)
+    if num is not None:
+        return Pair(name, value, num, unit, setting)
+    words = value.split()
+    if len(words) > 8 or (len(words) >= 3 and value[-1] in ".!?") or (not setting and name.count(" ") > 3):
+        return None
+    return Pair(name, value.strip("\"'"), None, None, True)

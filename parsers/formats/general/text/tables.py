@@ -1,0 +1,119 @@
+"""Tables of any tool: a heading, and rows whose cells stand under its words or between its bars."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+LOOK = 64
+"""Number of lines of a paragraph by which it is decided whether it is a table."""
+
+ABOVE = 4
+"""Maximum number of lines of a paragraph in which its heading is looked for."""
+
+FITS = 0.8
+"""Minimum share of the lines below a heading that must have its cells."""
+
+MOST_COLUMNS = 100
+_WIDEST = 40
+"""Maximum number of characters of a heading's cell."""
+
+RULE = re.compile(r"[ \t|+=_*│─┼├┤┌┐└┘┬┴-]*[-=_+─]{3,}[ \t|+=_*│─┼├┤┌┐└┘┬┴-]*")
+_NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[a-zA-Z%µ/]{1,6})?")
+_GAP = re.compile(r"[ \t]{2,}|\t")
+_CELL = re.compile(r"\S+(?: \S+)*")
+
+Shape = dict[str, Any]
+"""How a table is cut: `mode` (bar, tab, wide, words), `heading`, `starts` of its cells. JSON-able."""
+
+
+def cells_of(line: str, mode: str) -> list[str]:
+    """Cut a line: at bars, at tabs, at two blanks or more, or at each blank.
+
+    >>> cells_of("| a | b c |", "bar"), cells_of("a b   c", "wide"), cells_of("a b   c", "words")
+    (['a', 'b c'], ['a b', 'c'], ['a', 'b', 'c'])
+    """
+    if mode == "bar":
+        return [cell.strip() for cell in line.replace("│", "|").strip().strip("|").split("|")]
+    if mode == "tab":
+        return [cell.strip() for cell in line.split("\t")]
+    return _GAP.split(line.strip()) if mode == "wide" else line.split()
+
+
+def table_at(lines: Sequence[str]) -> Shape | None:
+    """Return the shape of the table whose heading is the first of these lines, None if it is no heading."""
+    first = lines[0]
+    below = [line for line in lines[1:] if not RULE.fullmatch(line)]
+    ruled = len(lines) > 1 and RULE.fullmatch(lines[1]) is not None
+    if not below or RULE.fullmatch(first) or len(first) > 2000:
+        return None
+    modes = (
+        ("bar",) if "|" in first or "│" in first else ("tab", "wide", "words") if "\t" in first else ("wide", "words")
+    )
+    for mode in modes:
+        heading = cells_of(first, mode)
+        if not _is_heading(heading):
+            continue
+        starts = [found.start() for found in _CELL.finditer(first)] if mode == "wide" else []
+        shape = {"mode": mode, "heading": heading, "starts": starts}
+        cut = [cells for cells in (row_of(shape, line) for line in below) if cells != heading]
+        rows = [cells for cells in cut if cells]
+        if rows and len(rows) >= FITS * len(cut) and _is_table(shape, rows, ruled):
+            return shape
+    return None
+
+
+def _is_heading(cells: Sequence[str]) -> bool:
+    return (
+        2 <= len(cells) <= MOST_COLUMNS
+        and all(0 < len(cell) <= _WIDEST and not cell[0].isdigit() and cell[-1] not in "=;" for cell in cells)
+        and sum(any(ch.isalpha() for ch in cell) for cell in cells) * 2 > len(cells)
+        and not (cells[0][-1] == ":" and len(cells) == 2)
+    )
+
+
+def _is_table(shape: Shape, rows: Sequence[Sequence[str]], ruled: bool) -> bool:
+    """Decide whether rows differ from their heading as data do: numbers under words, or a heading in capitals."""
+    heading: list[str] = shape["heading"]
+    if shape["mode"] == "bar" or ruled:
+        return True
+    capitals = all(cell.upper() == cell for cell in heading)
+    strict = shape["mode"] == "words"
+    least = FITS * len(rows)
+    for n, name in enumerate(heading):
+        column = [row[n] for row in rows]
+        numbers = sum(bool(_NUMBER.fullmatch(cell)) if strict else any(c.isdigit() for c in cell) for cell in column)
+        if numbers >= least and not any(c.isdigit() for c in name):
+            return capitals or len(rows) >= 2
+    return capitals and len(heading) >= 3 and (not strict or len(rows) >= 2)
+
+
+def row_of(shape: Shape, line: str) -> list[str] | None:
+    """Return the cells of a row, as many as its heading has; None for a line that does not fit.
+
+    A row of fewer cells is placed by what it stands under:
+
+    >>> shape = {"mode": "wide", "heading": ["Proto", "Address", "State"], "starts": [0, 8, 20]}
+    >>> row_of(shape, "UDP     0.0.0.0:53"), row_of(shape, "no row at all, or is it?")
+    (['UDP', '0.0.0.0:53', ''], None)
+    """
+    mode, heading, starts = shape["mode"], shape["heading"], shape["starts"]
+    if mode == "bar" and "|" not in line and "│" not in line:
+        return None
+    cells = cells_of(line, mode)
+    if len(cells) == len(heading):
+        return cells
+    if mode == "tab" and 1 < len(cells) < len(heading):
+        return [*cells, *[""] * (len(heading) - len(cells))]
+    if mode != "wide" or not 2 <= len(cells) < len(heading):
+        return None
+    placed = [""] * len(heading)
+    ends = [start + len(name) for start, name in zip(starts, heading, strict=True)]
+    for found in _CELL.finditer(line):
+        # A cell may end with its heading (numbers) or begin with it (names).
+        under = [n for n in range(len(heading)) if found.start() < ends[n] and found.end() > starts[n]]
+        if len(under) != 1 or placed[under[0]]:
+            return None
+        placed[under[0]] = found[0]
+    return placed

@@ -1,0 +1,248 @@
+"""Text that no format knows: what the general reader takes from it, and what it leaves to people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parsers.errors import UnknownFormat
+from parsers.text.source import Hints
+from tests.parsers.formats.evidence import parse_bytes, read_bytes, same_tables, without_notes
+
+CORPUS = Path(__file__).parents[3] / "corpus" / "text"
+SAMPLES = sorted(CORPUS.glob("*.txt"))
+
+MAIL = """\
+From: Ann <ann@example.org>
+To: Ops <ops@example.org>
+Subject: Re: slow logins
+Date: Tue, 2 Jan 2024 10:00:00 +0000
+
+Hi all,
+
+I would try to lower the size of the pool on this machine. Please set:
+
+pool.max_size = 10
+pool.timeout: 15 s
+
+On Mon, 1 Jan 2024, Bob wrote:
+> pool.max_size = 300
+> 2024-01-01 10:00:00 ERROR refused
+> NAME      READY   RESTARTS
+> api-1     1/1     17
+
+You should increase it, for example:
+worker_connections 128
+
+please set worker_processes = 4
+
+--
+Ann
+Tel: 12345
+"""
+
+
+def tables_of(text: str, hints: Hints | None = None) -> dict[str, list[dict[str, object]]]:
+    reading = read_bytes(text.encode(), hints)
+    assert reading.account.kind == "text"
+    assert reading.account.account.lines == reading.account.lines
+    return {name: rows.to_dicts() for name, rows in reading.tables.items() if name not in ("notes", "artifacts")}
+
+
+def test_what_a_mail_quotes_or_advises_gives_nothing():
+    reading = read_bytes(MAIL.encode())
+    assert (reading.account.kind, reading.account.tables) == ("text", {})
+    assert isinstance(reading.error, UnknownFormat)
+
+
+def test_below_advice_comes_evidence_again():
+    text = "Please lower it, for example:\n\npool = 10\n\nThe pool of today is this one here, as it was printed.\n\npool = 300\n"
+    assert [row["line_no"] for row in tables_of(text)["params"]] == [7]
+
+
+def test_every_row_says_that_it_is_of_the_general_reader():
+    text = (
+        "2024-01-02 03:04:05 started\n\nused: 5\nlimit = 7\n\n==> /proc/7/stack <==\n[<0>] do_wait+0x1/0x2\n"
+        "[<0>] x64_sys_call+0x1/0x2\n"
+    )
+    found = tables_of(text)
+    marks = {"logs": "source", "counters": "grp", "params": "scope", "profile_stacks": "source"}
+    assert {name: {row[marks[name]] for row in rows} for name, rows in found.items()} == {name: {"text"} for name in marks}
+
+
+@pytest.mark.parametrize(
+    ("line", "clock", "base"),
+    [
+        ("2024-01-02T03:04:05.5Z x", "wall-utc", 1704164645.5),
+        ("[2024/01/02 03:04:05,5] x", "wall-local", 1704164645.5),
+        ("2024-01-02 03:04:05.5+0200 x", "wall-utc", 1704157445.5),
+        ("[Tue Jan 02 03:04:05.5 2024] x", "wall-local", 1704164645.5),
+        ("10.0.0.1 - - [02/Jan/2024:03:04:05 +0000] GET /", "wall-utc", 1704164645.0),
+        ("1704164645.5 x", "wall-utc", 1704164645.5),
+        ("03:04:05.5 x", "wall-local", 11045.5),
+    ],
+)
+def test_a_line_that_begins_with_a_stamp_is_of_a_log(line, clock, base):
+    reading = read_bytes(f"{line}\n{line} again\n".encode(), Hints(kind="text"))
+    assert reading.table("logs")["t_local"].to_list() == [base, base]
+    assert [d.kind for d in reading.account.parts[0].domains] == [clock]
+
+
+def test_times_of_day_go_over_midnight_and_ask_for_the_day():
+    reading = read_bytes(b"23:59:59 request 17 queued\n00:00:01 request 17 served\n")
+    assert reading.table("logs")["t_local"].to_list() == [86399.0, 86401.0]
+    assert [q["ask"] for q in reading.account.parts[0].facts["questions"]] == ["date", "tz"]
+    told = read_bytes(b"23:59:59 request 17 queued\n00:00:01 request 17 served\n", Hints(date="2024-01-02"))
+    assert told.table("logs")["t_local"].to_list() == [1704239999.0, 1704240001.0]
+
+
+def test_a_stamp_of_another_sort_has_no_time_and_says_so_once():
+    reading = read_bytes(b"2024-01-02 03:04:05 a\n1704164645 b\n1704164646 c\n", Hints(kind="text"))
+    assert reading.table("logs")["t_local"].is_null().to_list() == [False, True, True]
+    assert [n.line_from for n in reading.account.notes if "another form" in n.text] == [2]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("pool_size = 128M", ("params", "pool_size", "128M", None)),
+        ("pool_size=128", ("params", "pool_size", "128", 128.0)),
+        ("mode: fast", ("params", "mode", "fast", None)),
+        ("Free buffers       1024", ("counters", "Free buffers", 1024.0, None)),
+        ("used: 1,024 kB (3 %)", ("counters", "used", 1024.0, "kB")),
+        ("requests_total 17", ("counters", "requests_total", 17.0, None)),
+        ("Trx id counter 2317", ("counters", "Trx id counter", 2317.0, None)),
+    ],
+)
+def test_a_name_and_its_value(line, expected):
+    ((table, (row,)),) = tables_of(f"{line}\n").items()
+    found = (row["value"], row["num"]) if table == "params" else (row["value"], row["unit"])
+    assert (table, row["name"], *found) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "https://example.org/a:1",
+        "C:\\temp\\x",
+        "# swappiness = 10",
+        "we waited 15",
+        "Note: see below",
+        "it took about 30 s",
+        "a == b",
+        "f(x) => 3",
+        "Regards, Anna",
+    ],
+)
+def test_what_is_no_value(line):
+    assert read_bytes(f"{line}\n".encode()).account.tables == {}
+
+
+def test_a_title_tells_names_apart_and_samples_are_numbered():
+    found = tables_of("[web]\nsessions   5\n[db]\nsessions   6\n[web]\nsessions   7\n")["counters"]
+    assert [(row["item"], row["value"], row["sample"]) for row in found] == [("web", 5, 1), ("db", 6, 1), ("web", 7, 2)]
+
+
+def test_a_date_above_is_the_time_of_what_follows():
+    found = tables_of("2024-01-02 03:04:05\nused: 5\n\n2024-01-02 03:04:15\nused: 6\n")["counters"]
+    assert [row["t_local"] for row in found] == [1704164645.0, 1704164655.0]
+
+
+@pytest.mark.parametrize(
+    "line", ["curl: (28) Connection timed out", "ERROR 1040 (HY000): Too many connections", "ABC-00020: full"]
+)
+def test_a_complaint_without_a_stamp_is_of_a_log(line):
+    assert [row["text"] for row in tables_of(f"{line}\n")["logs"]] == [line]
+
+
+def test_a_row_of_fewer_cells_stands_under_its_heading():
+    text = (
+        "Proto   Address          State\nTCP     10.0.0.1:80      OPEN\nUDP     10.0.0.1:53\n"
+        + "TCP     10.0.0.1:81      OPEN\n" * 3
+        + "XXX\n"
+    )
+    found = tables_of(text)["rows"]
+    assert [row["cells"] for row in found[:2]] == [["TCP", "10.0.0.1:80", "OPEN"], ["UDP", "10.0.0.1:53", ""]]
+    assert len(found) == 5
+
+
+def test_a_table_may_have_a_title_and_come_twice():
+    text = "Pods now\nNAME   CPU\na      1\nb      2\n\nNAME   CPU\na      3\nNAME   CPU\nb      4\n"
+    found = tables_of(text)["rows"]
+    assert [(row["table_no"], row["row_no"], row["cells"][1]) for row in found] == [
+        (1, 1, "1"), (1, 2, "2"), (2, 1, "3"), (2, 2, "4"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["a b c\na b c\n", "Dear all\nit is slow\n", "Max size:   5\nMin size:   3\n"])
+def test_what_is_no_table(text):
+    assert "rows" not in tables_of(text)
+
+
+def test_secrets_are_masked_in_rows():
+    found = tables_of("user = scott\npassword = tiger\n\nname    password=x\nuser    password=tiger9\n")
+    assert "tiger" not in str(found)
+
+
+def test_stacks_without_frames_give_no_row_and_a_prompt_names_the_process():
+    found = tables_of(
+        '"VM Thread" os_prio=0 tid=0x00007f nid=0x1a05 runnable\n\n$ sudo cat /proc/42/stack\n[<0>] do_wait+0x1/0x2\n'
+    )
+    assert [(row["pid"], row["frames"]) for row in found["profile_stacks"]] == [(42, ["do_wait"])]
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+def test_a_cut_changes_only_the_last_paragraph(path):
+    content = path.read_bytes()
+    whole = parse_bytes(content, "text", "plain")
+    assert whole is not None
+    for cut in range(1, len(content), 37):
+        part = parse_bytes(content[:cut], "text", "plain")
+        assert part is not None
+        lines = content[:cut].split(b"\n")
+        blank = [n for n, line in enumerate(lines, 1) if not line.strip()]
+        tail = max(blank[-2:-1], default=1)  # a stack may go on behind a blank line
+        for name in whole.tables.keys() - {"notes"}:
+            before = whole.tables[name].filter(whole.tables[name]["line_end"] < tail)
+            after = (
+                part.tables[name].filter(part.tables[name]["line_end"] < tail) if name in part.tables else before[:0]
+            )
+            assert before.equals(after), (name, cut)
+
+
+def test_the_size_of_runs_and_blocks_changes_nothing_within_paragraphs():
+    text = "".join(f"2024-01-02 03:04:{n % 60:02} line {n}\nused {n}\n\n" for n in range(3000))
+    one = parse_bytes(text.encode(), "text", "plain")
+    other = parse_bytes(text.encode(), "text", "plain", block_bytes=3000)
+    assert one is not None
+    assert other is not None
+    assert same_tables(without_notes(one.tables), without_notes(other.tables))
+
+
+class TestAKindThatAPersonGave:
+    """It is an opinion: what does not fit is read as what it is, and the difference is said."""
+
+    def test_it_is_read_as_what_it_is(self):
+        content = b"time elapsed : 0,31\n" * 20
+        reading = read_bytes(content, Hints(kind="pmap", variant="solaris"))
+        assert (reading.error, reading.account.kind, reading.account.tables) == (None, "conntime", {"conn_times": 20})
+        (misfit,) = reading.account.misfits
+        assert (misfit.kind, misfit.first_line, misfit.text) == ("pmap", 1, "time elapsed : 0,31")
+        assert [n.text for n in reading.account.notes if n.kind == "remark"] == [str(misfit)]
+        assert reading.account.as_json()["misfits"] == [
+            {"kind": "pmap", "line_from": 1, "first_line": 1, "text": "time elapsed : 0,31"}
+        ]
+
+    def test_of_a_mail_every_output_is_found(self):
+        mail = "Dear all, here is the list that you have asked me for.\n\n" + "time elapsed : 0,31\n" * 5
+        reading = read_bytes(mail.encode(), Hints(kind="pmap"))
+        assert (reading.account.kind, reading.account.tables) == ("conntime", {"conn_times": 5})
+
+    def test_what_nobody_knows_is_text(self):
+        reading = read_bytes(b"NAME   CPU\na      1\nb      2\n", Hints(kind="pmap"))
+        assert (reading.account.kind, reading.account.tables) == ("text", {"rows": 2})
+        assert [m.kind for m in reading.account.misfits] == ["pmap"]
+
+    def test_a_kind_that_fits_is_obeyed(self):
+        assert read_bytes(b"connect: 0.5\n", Hints(kind="conntime")).account.misfits == []
