@@ -29,6 +29,9 @@ FELT_TOGETHER_S = 1.0
 FELT_SHARE = 0.2
 """Minimum part of a resource that is large enough to be felt."""
 
+OF_ONE_WHOLE = ("log-complaints", "consumers")
+"""Observers whose shares are parts of the same whole, so that they add up."""
+
 CLEARED_DB = -10
 """Decibans of a clearing finding from which it excludes what it clears."""
 
@@ -194,12 +197,13 @@ def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
             found = max(found, min(1.0, seconds / scope))
             longest = max(r["value"] if r["unit"] == "s" else 0.0 for r in held)
             felt |= seconds >= FELT_S and (longest >= FELT_S or seconds >= FELT_TOGETHER_S)
-        shares = [
-            r["share"] for r in rows if r["artifact_id"] == artifact and r["share"] is not None and r["seconds"] is None
-        ]
-        if shares:
-            found = max(found, max(shares))
-            felt |= max(shares) >= FELT_SHARE
+        parts = [r for r in rows if r["artifact_id"] == artifact and r["share"] is not None and r["seconds"] is None]
+        if parts:
+            # What several lines of one log, or several processes of one listing, have is parts of the same whole.
+            added = [min(1.0, sum(r["share"] for r in parts if r["observer"] == name)) for name in OF_ONE_WHOLE]
+            share = max(*(r["share"] for r in parts), *added)
+            found = max(found, share)
+            felt |= share >= FELT_SHARE
         ended = sum(r["n"] or 1 for r in rows if r["artifact_id"] == artifact and r["failure"])
         if ended:
             all_ended = sum(r["n"] or 1 for r in every if r["artifact_id"] == artifact and r["failure"])

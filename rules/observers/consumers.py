@@ -22,7 +22,7 @@ from rules.observers.samples import Measure, sampled, sightings
 OBSERVER = Observer(
     "consumers",
     "Who uses most?",
-    ("ps", "microstates", "pmap", "ipcs_shm", "sessions"),
+    ("ps", "microstates", "pmap", "ipcs_shm", "sessions", "meminfo"),
     {
         "linux": "perf top -g -p PID; strace -c -f -p PID; cat /proc/PID/stack",
         "solaris": "prstat -mL -p PID 5 6; pstack PID",
@@ -50,6 +50,17 @@ WAITS_PCT = 20.0
 TOP = 3
 """Number of processes of a listing that are told, the largest first."""
 
+TOTALS = ("MemTotal", "Total")
+"""Figures that tell the memory of a host."""
+
+HOLDERS = {
+    "SUnreclaim": 0.1, "PageTables": 0.05, "KernelStack": 0.02, "VmallocUsed": 0.1, "Percpu": 0.05, "Slab": 1.0, "AnonPages": 1.0,
+    "Shmem": 1.0, "Cached": 1.0, "Anon": 1.0, "Kernel": 1.0, "ZFS File Data": 1.0, "Page cache": 1.0, "Free (freelist)": 1.0,
+    "Hugetlb": 1.0,
+}  # fmt: skip
+"""What holds memory, with the part from which it stands out: the kernel's own needs little, programs and caches may have
+all of it and are only told."""
+
 LISTED = 10
 """Maximum number of lines of sessions that are cited."""
 
@@ -68,7 +79,7 @@ STATES = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield who uses most, what stands out first."""
-    found = [*_processes(case), *_states(case), *_maps(case), *_segments(case), *_sessions(case)]
+    found = [*_processes(case), *_states(case), *_maps(case), *_segments(case), *_sessions(case), *_memory(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 
 
@@ -234,6 +245,43 @@ def _sessions(case: CaseTables) -> Iterator[Sighting]:
             share=row["n"] / row["all"],
             n=row["n"],
             normal=True,
+        )
+
+
+def _memory(case: CaseTables) -> Iterator[Sighting]:
+    """Yield what holds the memory of a host, by the figures of /proc/meminfo and their like."""
+    columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value"]
+    rows = case.scan("meminfo", columns, pl.col("value") > 0)
+    key = ["artifact_id", "part", "sample"]
+    whole = rows.filter(pl.col("name").is_in(TOTALS)).group_by(key).agg(pl.col("value").max().alias("all"))
+    held = (
+        rows.filter(pl.col("name").is_in(list(HOLDERS)))
+        .join(whole, on=key, nulls_equal=True)
+        .filter(pl.col("value") <= pl.col("all"))
+        .sort("value", descending=True)
+        .unique(["artifact_id", "name"], keep="first", maintain_order=True)
+        .collect(engine="streaming")
+    )
+    for row in held.iter_rows(named=True):
+        share = row["value"] / row["all"]
+        least = HOLDERS[row["name"]]
+        yield Sighting(
+            "consumer",
+            row["name"],
+            f"{row['name']} holds {figure(row['value'], 'kB')}, {figure(100 * share, '%')} of the memory",
+            row["name"],
+            row["value"],
+            "kB",
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], row["name"]),),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="the memory of the host",
+            against_value=row["all"],
+            # A kernel that holds ten times what it usually does holds what programs would need.
+            share=min(1.0, share / least / 2) if least < 1 else share,
+            seen=({"counter": row["name"]},) if share >= least else (),
+            normal=share < least,
         )
 
 

@@ -54,7 +54,7 @@ EVENT_LOOPS = ["epoll_wait", "epoll_pwait", "epoll_pwait2", "kevent", "port_getn
 LONGEST_S = 30 * 86400.0
 """Maximum believable wait in seconds; anything longer is a broken stamp."""
 
-IN_TEXT = r"(?i)(?:elapsed|took|duration|after|response time|in)[ :=]{1,3}(\d+(?:\.\d+)?) ?(ms|msec|milliseconds|us|s|sec|secs|seconds)\b"
+IN_TEXT = r"(?i)(?:elapsed|took|duration|after|response time|copied|in)[ :=,]{1,3}(\d+(?:\.\d+)?) ?(ms|msec|milliseconds|us|s|sec|secs|seconds)\b"
 UNITS = {"us": 1e-6, "ms": 1e-3, "msec": 1e-3, "milliseconds": 1e-3}
 
 GROUP = [*PLACE_COLUMNS, "name", "kind", "target"]

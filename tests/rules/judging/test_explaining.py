@@ -137,6 +137,13 @@ def test_two_named_mechanisms_of_one_cause_count_together() -> None:
     assert led(half[0], {**half[1], "seconds": 1.0}) is None
 
 
+def test_lines_of_one_log_add_up() -> None:
+    lines = [seen(n, observer="log-complaints", seconds=None, share=0.2) for n in (1, 2, 3)]
+    assert led(*lines) == "journal-wait"
+    assert led(*lines[:2]) is None
+    assert led(*({**one, "observer": "saturation"} for one in lines)) is None, "three devices are no whole"
+
+
 def test_the_lighter_of_two_that_exclude_each_other_gives_way() -> None:
     late, none = seen(1, "late-answer", seconds=9.0), seen(1, "no-answer", seconds=2.0)
     assert led(late, none) == "late-answer"

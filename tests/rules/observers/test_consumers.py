@@ -110,3 +110,13 @@ def test_sessions_that_do_the_same() -> None:
         ("9 of 10 sessions are idle, waiting for ClientRead, most of pool", True),
         ("1 of 10 sessions are active, most of admin; the last call of one was 2.000 s ago", True),
     ]
+
+
+def test_the_kernel_holds_little_programs_may_hold_all() -> None:
+    values = {"MemTotal": 1000.0, "SUnreclaim": 480.0, "PageTables": 49.0, "AnonPages": 900.0}
+    rows = [{"line_no": n, "part": 1, "sample": 1, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 1)]
+    made = {s.subject: s for s in observe(Case.of_tables({"meminfo": rows}))}
+    assert made["SUnreclaim"].headline == "SUnreclaim holds 480 kB, 48 % of the memory"
+    assert [name for name, s in made.items() if not s.normal] == ["SUnreclaim"]
+    assert made["SUnreclaim"].share == 1.0
+    assert "MemTotal" not in made
