@@ -41,9 +41,6 @@ _NAMES = re.compile(
     r"(?:variable|parameter|setting|counter|metric|stat|key|option|property|name)(?:[_ ]?name)?s?", re.I
 )
 _VALUES = re.compile(r"(?:current[_ ]?)?(?:values?|settings?|counts?|totals?)", re.I)
-WORDED = re.compile(r"[A-Za-z]{3,}.*[A-Za-z]{3,}")
-"""Two words at least: a line that says something, if nobody knows what."""
-
 _FENCED = re.compile(FENCE)
 _DAY_S = 86400.0
 
@@ -239,10 +236,7 @@ class Paragraphs:
         if _COMMENT.match(line):
             self.prose.append(no)
             return
-        pairs = pairs_of(line)
-        if not pairs and WORDED.search(line):
-            self._log(no, state.get("now"), line.strip())
-        self._pairs(no, pairs)
+        self._pairs(no, pairs_of(line))
 
     def _log(self, no: int, t: float | None, text: str) -> None:
         severity, code = SEVERITY.search(text[:200]), CODE.search(text)
