@@ -1,4 +1,4 @@
-"""Rules, style sheets and scripts are laid out for people."""
+"""Templates, rules, style sheets and scripts are laid out for people."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def test_the_project_is_laid_out():
         ("a.css", "\na { color: red; }"),
         ("a.yaml", "a:\n  'it is " + "long " * 30 + "'"),
         ("a.js", "\n" + "x" * 121),
+        ("a.html", "<p>\n" + "long " * 30),
+        ("a.html", "<p>\n{% if a %}" + "long " * 30 + "{% endif %}"),
+        ("a.html", '<a\n  class="b" href="' + "/long" * 30 + '"\n>'),
+        ("a.html", "<tr>\n<td>1</td>{% if b %}<td>2</td>{% endif %}"),
+        ("a.html", "<body>\n<ul class='plain'><li>1</li>"),
     ],
 )
 def test_it_finds(layout, name, text):
@@ -46,6 +51,9 @@ def test_it_finds(layout, name, text):
     [
         ("a.css", "a {\n  background: url(data:image/png;base64,AA) no-repeat; /* one; two */\n}"),
         ("a.yaml", "  '^" + "one|two" * 30 + "$',"),
+        ("a.html", '<p\n  class="a{% if b == "c" %}' + " long" * 30 + '{% endif %}"\n>'),
+        ("a.html", "  {% include 'a.html' with b='" + "long " * 30 + "' %}"),
+        ("a.html", "<li><b>one</b> <i>two</i></li>"),
     ],
 )
 def test_it_lets_be(layout, name, text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,3 +44,20 @@ def page_in(answer: Any) -> Tag:
     """Read a page that was answered."""
     tree = tinyhtml5.parse(answer.content.decode(), namespace_html_elements=False)
     return Tag(cssselect2.ElementWrapper.from_html_root(tree))
+
+
+INLINE = frozenset(("a", "b", "button", "code", "i", "ins", "del", "kbd", "label", "mark", "small", "span", "time"))
+_BREAK = re.compile(r"(</?([\w-]+)[^<>]*>)?\s*\n\s*(?=(?:</?([\w-]+))?)")
+
+
+def unbroken(answer: Any) -> str:
+    """Return the source of a page without the line breaks that only lay its template out.
+
+    Inside a tag and between words or inline elements a line break becomes a blank, beside any other element nothing.
+    """
+
+    def joined(found: re.Match[str]) -> str:
+        return (found[1] or "") + (" " if all(name is None or name in INLINE for name in (found[2], found[3])) else "")
+
+    page = re.sub(r"<[^<>]+>", lambda tag: re.sub(r"\s*\n\s*", " ", tag[0]), answer.content.decode())
+    return _BREAK.sub(joined, re.sub(r"\s+(?=/?>)", "", page))

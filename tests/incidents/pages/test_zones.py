@@ -16,6 +16,7 @@ from incidents.models.plan.action import Action
 from incidents.models.room.standing import Milestone
 from tests.incidents.conftest import make_room
 from tests.incidents.pages.conftest import client_of
+from tests.incidents.pages.pages import unbroken
 
 WARSAW, NEW_YORK = "Europe/Warsaw", "America/New_York"
 STARTED = datetime(2016, 4, 14, 5, 58, tzinfo=UTC)
@@ -81,10 +82,10 @@ def test_what_is_sent_is_read_in_the_zone_it_was_shown_in(room: Room, reader: Cl
 def test_another_zone_may_be_chosen_and_moves_nothing(room: Room, reader: Client) -> None:
     Host.objects.create(incident=room.incident, name="db1", tz=NEW_YORK)
     reader.post(address(room), {"started": "2016-04-14T05:58"})
-    page = reader.get(address(room)).content.decode()
+    page = unbroken(reader.get(address(room)))
     assert '<a href="?zone=UTC">UTC</a>' in page
     assert f'<a href="?zone={NEW_YORK}">{NEW_YORK}</a> (db1)' in page
-    page = reader.get(address(room), {"zone": NEW_YORK}).content.decode()
+    page = unbroken(reader.get(address(room), {"zone": NEW_YORK}))
     assert 'name="started" value="2016-04-14T01:58:00"' in page
     assert f'<a href="?zone={WARSAW}">{WARSAW}</a> (your browser)' in page
     assert reader.post(address(room), sent(page)).status_code == 302

@@ -29,6 +29,7 @@ from rules.engine.shelf import columns_words
 from tests.incidents.asking import SQL, asked_room, patient, shared_child, viewer_of  # noqa: F401
 from tests.incidents.conftest import make_member, make_room, make_user
 from tests.incidents.pages.conftest import client_of
+from tests.incidents.pages.pages import unbroken
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("patient")]
 HTMX = {"HX-Request": "true"}
@@ -330,7 +331,7 @@ def test_a_query_changed_meanwhile_is_not_overwritten(room):
         {"sql": "select 2", "title": "Calls", "shared": "on", "saved": row.pk, "version": 1},
     )
     assert answer.status_code == 409
-    body = answer.content.decode()
+    body = unbroken(answer)
     assert "select 2</textarea>" in body
     assert "select 1" in body
     assert 'name="version" value="2"' in body

@@ -12,6 +12,7 @@ from django.urls import reverse
 from incidents.models.judging.case import ClockOffset
 from incidents.models.room.job import Job, JobKind
 from tests.incidents.pages.conftest import Judged, client_of
+from tests.incidents.pages.pages import unbroken
 
 PLACE = {"base": None, "zone": None, "add": 0.0, "err": 0.0, "part": 1}
 WALL = {"kind": "wall-local", "lines": [[1, 4]]}
@@ -169,10 +170,10 @@ def test_a_moved_slider_says_which_pairs_it_contradicts(clocked: Judged, at: int
 
 def test_what_was_tried_can_be_stated_up_to_the_nearer_bound(clocked: Judged) -> None:
     address = reverse("clocks", args=[clocked.slug])
-    tried = client_of(clocked.investigator).get(address, {**TIE, "at": "120", "part": "try"}).content.decode()
+    tried = unbroken(client_of(clocked.investigator).get(address, {**TIE, "at": "120", "part": "try"}))
     link = re.search(r'href="([^"]+)#state">State it', tried)
     assert link
-    text = client_of(clocked.investigator).get(unescape(link[1])).content.decode()
+    text = unbroken(client_of(clocked.investigator).get(unescape(link[1])))
     assert 'name="ahead" value="0.213000"' in text
     assert 'name="err" value="0.024000"' in text
     assert post(clocked, ahead="0.213000", err="0.024000").status_code == 302

@@ -13,6 +13,7 @@ from incidents.models.evidence.artifact import Artifact, ArtifactState, Correcti
 from incidents.models.evidence.reading import Part
 from tests.incidents.conftest import make_artifact, run_jobs
 from tests.incidents.pages.conftest import NOTE, client_of
+from tests.incidents.pages.pages import unbroken
 from tests.incidents.pages.room.test_room import connection
 
 HTMX = {"HX-Request": "true"}
@@ -210,7 +211,7 @@ def test_a_correction_holds_and_empty_takes_it_back(read):
     answer = post(read.investigator, "correct", 1, data={"host": "db1", "phase": "before", "kind": ""})
     assert answer.status_code == 302
     assert dict(Correction.objects.values_list("field", "value")) == {"host": "db1", "phase": "before"}
-    text = get(read.viewer, "evidence").content.decode()
+    text = unbroken(get(read.viewer, "evidence"))
     assert 'title="said by a person">before<' in text
     post(read.investigator, "correct", 1, data={"host": "db1", "phase": ""})
     assert dict(Correction.objects.values_list("field", "value")) == {"host": "db1"}
@@ -255,7 +256,7 @@ def test_a_purge_needs_a_reason_and_leaves_a_tombstone(read, django_capture_on_c
 
 
 def test_lines_are_readable_without_scripts(read):
-    text = get(read.viewer, "lines", 1).content.decode()
+    text = unbroken(get(read.viewer, "lines", 1))
     row = re.search(r'<li class="line[^>]*id="L11".*?</li>', text, re.S)
     assert row
     assert "cited" in row[0]

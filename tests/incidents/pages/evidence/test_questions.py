@@ -13,6 +13,7 @@ from incidents.models.room.job import Job, LeaseLost
 from incidents.work import ingest
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_member, make_room, run_jobs
 from tests.incidents.pages.conftest import client_of
+from tests.incidents.pages.pages import unbroken
 from tests.rules.clocks import dated_rooms as rooms
 
 TABLE = b"when;what;took\n" + b"".join(b"%02d/04/2008 10:15:00;x;%d\n" % (n, 300 + n) for n in range(3, 12))
@@ -29,7 +30,7 @@ def room(db):
 def page(room, name, *args, **query):
     answer = client_of(room).get(reverse(name, args=[room.incident.slug, *args]), query)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return unbroken(answer)
 
 
 def post(room, name, *args, **data):

@@ -16,13 +16,14 @@ from incidents.models.words.note import Note
 from tests.incidents.conftest import make_member, make_user
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import NOTE, Judged, client_of
+from tests.incidents.pages.pages import unbroken
 
 HTMX = {"HX-Request": "true"}
 MOST_QUERIES = 15
 
 
 def text_of(answer):
-    return answer.content.decode()
+    return unbroken(answer)
 
 
 def test_notes_are_listed_newest_first_paged_filtered_and_searched(judged, django_assert_max_num_queries):

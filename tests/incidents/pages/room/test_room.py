@@ -15,6 +15,7 @@ from incidents.models.room.incident import Status
 from tests.incidents.conftest import make_artifact, make_room
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import add_report, client_of
+from tests.incidents.pages.pages import unbroken
 
 HTMX = {"HX-Request": "true"}
 
@@ -22,7 +23,7 @@ HTMX = {"HX-Request": "true"}
 def page(room, name="room", *args, **headers):
     answer = client_of(room).get(reverse(name, args=(room.incident.slug, *args)), headers=headers or None)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return unbroken(answer)
 
 
 def test_the_first_screen_says_what_is_wrong_how_sure_and_what_next(judged):
