@@ -65,6 +65,7 @@ def preview(reader: LineReader, name: str, hints: Hints, line_from: int = 1, lin
         error = None
         try:
             account = read(file, hints, out, name=name)
+            error = "; ".join(map(str, account.misfits)) or None
         except ParserError as failed:
             error = str(failed)
             account = failed.account or account_of(parquet.load_manifest(out) or {}, name)
@@ -78,11 +79,17 @@ def preview(reader: LineReader, name: str, hints: Hints, line_from: int = 1, lin
 def first_rows(reading: Path, table: str, line_from: int = 1) -> tuple[list[str], list[list[str]]]:
     """Return the columns of a table that are not empty in its first rows, and those rows as texts for display.
 
+    Of tables that no format knows, the first one's own columns are shown.
+
     Works during a reading too: it sees the batches that the manifest counts. `line_from` is the number, in the whole
     file, of the first line that was read.
     """
     frame = parquet.scan(reading, table).head(ROWS).collect()
     frame = frame.with_columns(pl.col("line_no") + line_from - 1)
+    if table == "rows" and frame.height:
+        heading = frame["heading"][0].to_list()[:COLUMNS]
+        cells = frame.filter(pl.col("table_no") == frame["table_no"][0])["cells"].to_list()
+        return [_cell(name) for name in heading], [[_cell(cell) for cell in row[:COLUMNS]] for row in cells]
     filled = [name for name in frame.columns if name not in _LEFT_OUT and frame[name].null_count() < frame.height]
     frame = frame.select(filled[:COLUMNS])
     return frame.columns, [[_cell(value) for value in row] for row in frame.iter_rows()]

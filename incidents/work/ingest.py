@@ -49,6 +49,11 @@ _READ_BY = (
     CorrectedField.DATE_ORDER,
     CorrectedField.COLUMNS,
 )
+TEXT = "text"  # the kind of what no format recognises
+READ_AS_TEXT = (
+    "Kind unknown: no format recognises the first lines, so this is read as plain text. Say its kind, or add the header "
+    "lines of the tool's output."
+)
 PROGRESS_S = 1.0  # minimum interval between two reports of progress
 CUT_OFF = (
     "The last line stops in the middle: the file seems to be cut there. What comes before was read; if you have the "
@@ -101,16 +106,36 @@ def ingest(job: Job) -> None:
                 store.purge(artifact)
             raise
         except ParserError as error:
-            cause, kind = _of_a_case(artifact, error) or in_plain_words(error), type(error).__name__
+            cause, kind = in_plain_words(error), type(error).__name__
             known = error.account
-            if known is None or len(known.parts) < 2 or not known.tables:
+            # Text that nobody knows is shown, searched and cited; one unreadable part of several does not affect the
+            # others.
+            as_text = isinstance(error, (UnknownFormat, WrongFormat)) and known is not None and bool(known.parts)
+            if known is None or not (as_text or (len(known.parts) > 1 and known.tables)):
                 patiently(lambda: _fail(job, artifact, reading, cause, known, kind))
                 return
-            # One unreadable part of several does not affect the others.
             account, remark, odd = known, cause, kind
         else:
-            remark = CUT_OFF if _is_cut_off(artifact, reading) else None
+            remark, odd = _oddity(account, reading)
+            if remark is None and _is_cut_off(artifact, reading):
+                remark = CUT_OFF
+        if account.kind == TEXT and (case := _of_a_case(artifact)) is not None:
+            patiently(lambda: _fail(job, artifact, reading, case, account, UnknownFormat.__name__))
+            return
     patiently(lambda: _complete(job, artifact, reading, account, remark, odd))
+
+
+def _oddity(account: Account, reading: Reading) -> tuple[str | None, str | None]:
+    """Return what is odd about a reading, and the class of error whose remedies the pages offer; None if nothing is.
+
+    A kind that a person gave is an opinion: where it does not fit, the text was read as what it is.
+    """
+    if account.misfits:
+        said = "; ".join(str(misfit) for misfit in account.misfits)
+        return f"{said[:1].upper()}{said[1:]}.", WrongFormat.__name__
+    if account.kind == TEXT and not reading.hints["file"].get("kind"):
+        return READ_AS_TEXT, UnknownFormat.__name__
+    return None, None
 
 
 def fail(job: Job, cause: str) -> None:
@@ -363,9 +388,9 @@ def in_plain_words(error: ParserError) -> str:
     return f"{message[:1].upper()}{message[1:]}. {advice.get(type(error), 'The file is kept as it is.')}"
 
 
-def _of_a_case(artifact: Artifact, error: ParserError) -> str | None:
+def _of_a_case(artifact: Artifact) -> str | None:
     """Return the message for an uploaded case file, with the problems in it; None for any other text."""
-    if not (isinstance(error, UnknownFormat) and artifact.name.endswith((".yaml", ".yml")) and artifact.size < 2**20):
+    if not (artifact.name.endswith((".yaml", ".yml")) and artifact.size < 2**20):
         return None
     with store.open_original(artifact) as file:
         text = file.read().decode(errors="replace")

@@ -180,7 +180,7 @@ def artifact_row(artifact: Artifact, most: int | None = None, days: Days | None 
             len(parts) == len(every),
             {c.line_from for c in artifact.corrections.all() if c.field == CorrectedField.BORDER},
         ),
-        newest.error if newest and artifact.state == ArtifactState.FAILED else None,
+        newest.error if newest and artifact.state in (ArtifactState.FAILED, ArtifactState.READ) else None,
         tables,
         first,
         len(parts) < len(every),

@@ -39,6 +39,8 @@ from parsers.tables import parquet
 LINES_A_PAGE = 400
 MOST_LINES = 2000
 MOST_NOTES = 40
+MOST_TABLES = 5
+ROWS_OF_A_TABLE = 100
 LONGEST_LINE = 4000
 # Until a reading is finished, the lines page shows the lines that exist, and more as they come.
 UNDER_WAY = (ArtifactState.QUEUED, ArtifactState.READING, ArtifactState.STOPPED)
@@ -70,6 +72,20 @@ class Unread:
     last: int
     kind: str
     text: str
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table that no format knows, as it stands in the text: rows with their line and cells; `more` are not shown."""
+
+    number: int
+    heading: list[str]
+    rows: list[tuple[int, list[str]]]
+    more: int
+
+    @property
+    def first(self) -> int:
+        return self.rows[0][0]
 
 
 @dataclass(frozen=True)
@@ -142,6 +158,7 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             "note_counts": counts,
             "unread_count": sum(counts.values()),
             "kinds": sorted({form.kind for form, _ in all_formats()}) if room.may(Right.CORRECT) else [],
+            "text_tables": text_tables(artifact),
             "growing": artifact.reading is None and artifact.state in UNDER_WAY,
         }
     return render(request, "lines/lines.html", context)
@@ -319,6 +336,30 @@ def unread_between(artifact: Artifact, first: int, last: int) -> list[Unread]:
         return []
     end = pl.col("line_end").fill_null(pl.col("line_no"))
     return _unread(notes.filter((pl.col("line_no") <= last) & (end >= first)).sort("line_no").head(MOST_LINES))
+
+
+def text_tables(artifact: Artifact) -> list[TextTable]:
+    """Return the first tables that the general reader found in an artifact, each with its first rows."""
+    reading = store.shown_reading(artifact)
+    folder = store.reading_dir(reading) if reading is not None else None
+    if folder is None or "rows" not in parquet.tables(folder):
+        return []
+    rows = parquet.scan(folder, "rows").with_columns(rank=pl.struct("part", "table_no").rank("dense"))
+    few = rows.filter((pl.col("rank") <= MOST_TABLES) & (pl.col("row_no") <= ROWS_OF_A_TABLE))
+    counts = dict(rows.group_by("rank").len().collect().iter_rows())
+    found = few.select("rank", "line_no", "heading", "cells").sort("rank", "line_no").collect()
+    return [
+        TextTable(
+            number,
+            [visible(_short(name)) for name in held["heading"][0]],
+            [
+                (no, [visible(_short(cell)) for cell in cells])
+                for no, cells in held.select("line_no", "cells").iter_rows()
+            ],
+            counts[number] - held.height,
+        )
+        for (number,), held in found.group_by("rank", maintain_order=True)
+    ]
 
 
 def _notes(artifact: Artifact) -> pl.LazyFrame | None:

@@ -24,6 +24,7 @@ from incidents.models.room.event import Event
 from incidents.models.room.job import LEASE, Job
 from incidents.storage import store
 from incidents.work import ingest
+from parsers.errors import LimitExceeded
 from parsers.tables import parquet
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_room, run_jobs
 
@@ -78,9 +79,7 @@ class TestIngest:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            (b"nothing that anybody knows\nsecond line\n", "kind unknown"),
             (bytes(range(256)) * 20, ""),
-            ("ｔ".encode("utf-16") * 50, ""),
             (b"\x1f\x8b\x08" + b"\0" * 100, "damaged"),
         ],
     )
@@ -98,23 +97,48 @@ class TestIngest:
             assert file.read() == content
         assert Job.objects.get(artifact=artifact).state == "failed"
 
-    def test_a_word_about_the_kind_is_obeyed_or_answered(self):
+    @pytest.mark.parametrize(
+        ("content", "words", "tables"),
+        [
+            (b"nothing that anybody knows\nsecond line\n", "The file is kept as it is. Say its kind", {}),
+            ("ｔ".encode("utf-16") * 50, "The file is kept as it is. Say its kind", {}),
+            (b"NAME   CPU\na      1\nb      2\n", "read as plain text. Say its kind", {"rows": 2}),
+        ],
+    )
+    def test_text_that_nobody_knows_is_read_as_text_and_says_so(self, content, words, tables):
+        artifact = make_artifact(make_room(), content)
+        run_jobs("small")
+        artifact.refresh_from_db()
+        assert (artifact.state, artifact.reading.kind, artifact.reading.tables) == ("read", "text", tables)
+        assert artifact.cause.startswith("Kind unknown")
+        assert words in artifact.cause
+        assert artifact.reading.error == "UnknownFormat"
+        with store.open_original(artifact) as file:
+            assert file.read() == content
+
+    def test_a_kind_that_does_not_fit_is_an_opinion(self):
         room = make_room()
         artifact = make_artifact(room, kind="truss")
         run_jobs("small")
         artifact.refresh_from_db()
-        assert artifact.state == "failed"
+        assert (artifact.state, artifact.reading.kind, artifact.reading.error) == ("read", "conntime", "WrongFormat")
         assert artifact.cause is not None
         assert "truss" in artifact.cause
+        assert "read as what it is" in artifact.cause
         artifacts.correct(room, 1, {"kind": ""})
         run_jobs("small")
         artifact.refresh_from_db()
         assert (artifact.state, artifact.reading and artifact.reading.number) == ("read", 2)
 
-    def test_a_failed_re_reading_takes_nothing_away(self):
+    def test_a_failed_re_reading_takes_nothing_away(self, monkeypatch):
         room = make_room()
         artifact = make_artifact(room)
         run_jobs("small")
+
+        def away(*_args, **_named):
+            raise LimitExceeded("file_bytes=1", "line 1")
+
+        monkeypatch.setattr("parsers.reading.read", away)
         artifacts.correct(room, 1, {"kind": "truss"})
         run_jobs("small")
         artifact.refresh_from_db()
