@@ -40,7 +40,7 @@ SCREEN = r"^[ \t]*PerfTop:[ \t]*([0-9]+) irqs/sec[ \t]+kernel:[ \t]*([0-9.]+)%"
 EVENT = r"^(?:# )?Samples: *([0-9]+[KMG]?)[ \t]+of events? '([^']*)'"
 HEADING = r"^#?[ \t]*(?:(?:Overhead|Children|Samples)[ \t;|,]+(?:\S.*)?(?:Symbol|Command|Shared|Self)|samples[ \t]+pcnt[ \t]+function)"
 FURNITURE = r"^#|^[ \t]*[-_.=]{5}[-_.= ]*$|^(?:Mapped keys:|Enter selection,)|^[ \t]+\[[a-zA-Z]{1,2}\][ \t]+\S.*(?:\([^()]*\)|\.)$"
-BELOW = rf"^[-+] [A-Za-z_]\S*$|^ *(?:[-+] )?[0-9]{{1,3}}\.[0-9]+% [^ ]|^[ |]*--|^[ |]{{2,}}\S|^[ ]*\||^[0-9]{{1,3}}\.[0-9]+% \S|^[A-Za-z_][^ \t]*$"
+BELOW = r"^[-+] [A-Za-z_]\S*$|^ *(?:[-+] )?[0-9]{1,3}\.[0-9]+% [^ ]|^[ |]*--|^[ |]{2,}\S|^[ ]*\||^[0-9]{1,3}\.[0-9]+% \S|^[A-Za-z_][^ \t]*$"
 """Lines that can stand below a row: branches, chains, folded chains, a symbol that was wrapped to the next line."""
 
 OPENED = r"^ {2,}(?:[-+] )?[0-9]{1,3}\.[0-9]+% [^ ]|^ *[-+] [0-9]{1,3}\.[0-9]+% [^ ]"

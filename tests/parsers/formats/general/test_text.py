@@ -68,7 +68,9 @@ def test_every_row_says_that_it_is_of_the_general_reader():
     )
     found = tables_of(text)
     marks = {"logs": "source", "counters": "grp", "params": "scope", "profile_stacks": "source"}
-    assert {name: {row[marks[name]] for row in rows} for name, rows in found.items()} == {name: {"text"} for name in marks}
+    assert {name: {row[marks[name]] for row in rows} for name, rows in found.items()} == {
+        name: {"text"} for name in marks
+    }
 
 
 @pytest.mark.parametrize(
