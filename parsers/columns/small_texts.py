@@ -6,7 +6,7 @@ Large texts (logs, counters, address maps) are read as columns instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import polars as pl
@@ -35,12 +35,14 @@ class Rows:
         rows = self._rows.get(table)
         return rows[-1] if rows else None
 
-    def give(self, out: Tables) -> None:
+    def give(self, out: Tables, ends: Collection[str] = ()) -> None:
+        """Add the rows to the part; of tables in `ends`, only the first and last line of a row count as read."""
         for table, rows in self._rows.items():
             columns = schema(table)
             names = dict.fromkeys(name for row in rows for name in row)
             frame = {name: [row.get(name) for row in rows] for name in names}
-            out.add(table, pl.DataFrame(frame, schema={name: columns[name] for name in names}, strict=False))
+            made = pl.DataFrame(frame, schema={name: columns[name] for name in names}, strict=False)
+            out.add(table, made, span="ends" if table in ends else "all")
         self._rows.clear()
 
 

@@ -41,6 +41,7 @@ ROOMS = (
     ("nsswitch", "sysctl", "oracle_params", "oracle_net_config", "resolv_conf", "hostinfo", "fdmap"),
     ("netstat", "netdev", "ss", "ping", "conntime", "time", "csv", "json_lines", "awr", "oracle_trace"),
     ("postgres", "mysql", "kstat"),
+    ("text", "procfs"),
 )  # fmt: skip
 """Kinds that are judged together."""
 

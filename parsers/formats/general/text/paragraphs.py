@@ -21,6 +21,7 @@ from parsers.formats.general.text.single_lines import (
     REST_IS_QUOTED,
     SEVERITY,
     Pair,
+    Stamp,
     pairs_of,
     stamp_of,
 )
@@ -45,6 +46,8 @@ _FENCED = re.compile(FENCE)
 _DAY_S = 86400.0
 
 Row = dict[str, Any]
+Line = tuple[int, str, bool, Stamp | None]
+"""Number, text, whether it is a sentence, and the stamp that it begins with."""
 
 
 class Paragraphs:
@@ -59,7 +62,7 @@ class Paragraphs:
         self.read: list[int] = []
         self.prose: list[int] = []
         self.remarks: list[tuple[int, str]] = []
-        self._lines: list[tuple[int, str, bool]] = []
+        self._lines: list[Line] = []
 
     # --- lines ---------------------------------------------------------------------------------------------------------
 
@@ -79,7 +82,12 @@ class Paragraphs:
                 self.read.append(no)
                 return
             self._close_stack()
-        if self._is_border(no, line):
+        stamp = stamp_of(line)
+        if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
+            self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest)  # most lines of a log
+            self.state["after_log"] = True
+            return
+        if self._is_border(no, line, stamp):
             return
         if len(line) <= LONGEST and (opened := stacks.opens(line, no, self.state.get("pid"))):
             self.end_paragraph()
@@ -87,9 +95,9 @@ class Paragraphs:
             self.read.append(no)
             return
         if "mode" in self.state:
-            self._one(no, line, written)
+            self._one(no, line, written, stamp)
             return
-        self._lines.append((no, line, written))
+        self._lines.append((no, line, written, stamp))
         if len(self._lines) >= tables.LOOK:
             self._decide()
 
@@ -109,7 +117,7 @@ class Paragraphs:
         else:
             self._decide()
 
-    def _is_border(self, no: int, line: str) -> bool:
+    def _is_border(self, no: int, line: str, stamp: Stamp | None) -> bool:
         """Handle lines that end a paragraph: quotations, fences, prompts, dates that stand alone."""
         if QUOTED.match(line):
             self.end_paragraph()
@@ -122,7 +130,6 @@ class Paragraphs:
             self.state["quoting"] = True
             self.prose.append(no)
             return True
-        stamp = stamp_of(line)
         if stamp is not None and not stamp.rest:
             self.end_paragraph()
             self.state["now"] = self._time(stamp.clock, stamp.t, no)
@@ -154,7 +161,7 @@ class Paragraphs:
         lines, self._lines = self._lines, []
         if not lines:
             return
-        texts = [line for _, line, _ in lines]
+        texts = [line for _, line, _, _ in lines]
         self.state["mode"] = "lines"
         for at in range(min(tables.ABOVE, len(lines) - 1)):
             # A sentence has no cells, and below words of advice stands what could be.
@@ -169,12 +176,12 @@ class Paragraphs:
         for line in lines:
             self._one(*line)
 
-    def _one(self, no: int, line: str, written: bool) -> None:
+    def _one(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
         """Read one line of a paragraph whose kind is decided."""
         if tables.RULE.fullmatch(line):
             self.read.append(no)
         elif self.state["mode"] != "table" or written or not self._row(no, line):
-            self._single(no, line, written)
+            self._single(no, line, written, stamp)
 
     def _row(self, no: int, line: str) -> bool:
         shape = self.state["shape"]
@@ -201,20 +208,17 @@ class Paragraphs:
 
     # --- lines by themselves -------------------------------------------------------------------------------------------
 
-    def _single(self, no: int, line: str, written: bool) -> None:
+    def _single(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
         state = self.state
-        if written or (line.endswith((":", ",")) and line.count(" ") >= 2 and ADVICE.search(line)):
-            stamp = stamp_of(line)
-            if stamp is None:
-                state["advice"] = bool(ADVICE.search(line)) or None
-                state.pop("held", None)
-                self.prose.append(no)
-                return
+        if (written or (line.endswith((":", ",")) and line.count(" ") >= 2 and ADVICE.search(line))) and stamp is None:
+            state["advice"] = bool(ADVICE.search(line)) or None
+            state.pop("held", None)
+            self.prose.append(no)
+            return
         if state.get("advice"):
             state["held"] = True
             self.prose.append(no)
             return
-        stamp = stamp_of(line)
         if stamp is not None:
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest)
             state["after_log"] = True
@@ -239,8 +243,9 @@ class Paragraphs:
         self._pairs(no, pairs_of(line))
 
     def _log(self, no: int, t: float | None, text: str) -> None:
-        severity, code = SEVERITY.search(text[:200]), CODE.search(text)
-        complaint = COMPLAINT.match(text)
+        severity = SEVERITY.search(text[:200])
+        code = CODE.search(text) if "ORA-" in text or "TNS-" in text else None
+        complaint = None if severity else COMPLAINT.match(text[:200])
         named = (
             next(filter(None, severity.groups()), None) if severity else complaint["severity"] if complaint else None
         )

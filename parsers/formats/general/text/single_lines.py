@@ -29,7 +29,7 @@ STAMPS = tuple(
 MAYBE_STAMPED = re.compile(r"[\[(<]?(?:[0-9]{2,4}[-/.:]|[A-Z][a-z]{2},? |1[0-9]{9})|\S+ \S+ \S+ \[[0-9]{2}/")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Stamp:
     """A stamp at the beginning of a line. `clock`: wall-utc, wall-local, or time-of-day, in which `t` counts from 0:00."""
 
