@@ -163,9 +163,9 @@ def test_lines_of_a_lead_count_as_read():
     assert account.parts[0].facts["host"] == "db1"
 
 
-def test_unknown_files_have_no_prompts():
+def test_the_prompt_of_an_unknown_file_gives_no_row():
     account = read_bytes(b"$ ls -l\nnothing that anybody knows\n").account
-    assert account.account.read == 0
+    assert (account.kind, account.tables) == ("text", {})
 
 
 def test_marks_of_collectors():

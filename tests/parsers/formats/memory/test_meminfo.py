@@ -57,7 +57,7 @@ def test_samples_of_free_begin_at_the_header():
 
 
 def test_a_line_of_prose_is_no_memory():
-    assert read_bytes(b"Mem: see below\nSwap: none\n").account.kind is None
+    assert read_bytes(b"Mem: see below\nSwap: none\n").account.kind == "text"
 
 
 COUNTER = st.from_regex(r"(nr_|pg(scan|steal)_|compact_|thp_|workingset_)[a-z]{3,9}", fullmatch=True)

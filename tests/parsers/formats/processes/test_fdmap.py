@@ -64,4 +64,4 @@ def test_an_ordinary_listing_is_no_descriptor_directory():
     text = (
         b"lrwxrwxrwx 1 root root 7 Jun 10 09:00 lib -> usr/lib\nlrwxrwxrwx 1 root root 8 Jun 10 09:00 5 -> usr/sbin\n"
     )
-    assert read_bytes(text).account.kind is None
+    assert read_bytes(text).account.kind == "text"
