@@ -43,6 +43,9 @@ FORMAT = Format(
     clocks=("wall-local", "wall-utc", "none"),
 )
 
+PIECE = 4_000
+"""Number of rows that are put together: rows of Python take a kB each, and a block may hold a hundred thousand."""
+
 GENERAL = True
 """This format reads what no format claims."""
 
@@ -71,6 +74,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         lines = block.frame["line"]
         for no, line, written in zip(block.frame["line_no"].to_list(), lines.to_list(), _written(lines), strict=True):
             reader.take(no, line, written)
+            if sum(map(len, reader.rows.values())) >= PIECE:
+                _give(reader, source, out)
         _give(reader, source, out)
     reader.end_run(source.last)
     _give(reader, source, out)
