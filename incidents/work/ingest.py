@@ -114,7 +114,7 @@ def ingest(job: Job) -> None:
             if known is None or not (as_text or (len(known.parts) > 1 and known.tables)):
                 patiently(lambda: _fail(job, artifact, reading, cause, known, kind))
                 return
-            account, remark, odd = known, cause, kind
+            account, remark, odd = known, READ_AS_TEXT if isinstance(error, UnknownFormat) and as_text else cause, kind
         else:
             remark, odd = _oddity(account, reading)
             if remark is None and _is_cut_off(artifact, reading):

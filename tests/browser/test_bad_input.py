@@ -33,11 +33,11 @@ FILES = (
         "The last line stops in the middle",
         "add the whole file",
     ),
-    ("one-line.txt", b"x" * ONE_LINE, "not read: Kind unknown", "The file is kept as it is."),
+    ("one-line.txt", b"x" * ONE_LINE, "1 line read. Kind unknown", "read as plain text"),
     (
         "../../etc/pa\x1b[31mss\u202egnp.<b>txt",
         b"nothing that a tool would print\n",
-        "not read: Kind unknown",
+        "read. Kind unknown",
         "Say its kind",
     ),
 )

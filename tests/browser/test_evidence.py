@@ -100,7 +100,7 @@ def test_a_question_is_answered_by_comparing_both_readings(ada: Page, bring) -> 
 
 
 def test_lines_of_an_unknown_kind_are_there_and_masked(ada: Page, bring) -> None:
-    room, row = bring("unknown.log", b"nothing that anybody knows\nuser=scott password=tiger99xx\n", "not read")
+    room, row = bring("unknown.log", b"nothing that anybody knows\nuser=scott password=tiger99xx\n", "read")
     row.locator("a.name").click()
     expect(ada.locator("#L1")).to_contain_text("nothing that anybody knows")
     expect(ada.locator("body")).not_to_contain_text("tiger99xx")

@@ -25,6 +25,7 @@ from incidents.pages.shell import counts_of, shell
 from incidents.pages.timeline.views import newest_report
 from incidents.storage import store
 from incidents.work import analysis
+from incidents.work.ingest import TEXT
 from parsers.preview import first_rows
 from parsers.tables import parquet
 from parsers.tables.schema import TABLES
@@ -309,8 +310,10 @@ def state_words(artifact: Artifact) -> str:
     if artifact.state != ArtifactState.READ or reading is None:
         return artifact.get_state_display()
     unread = sum(reading.account.get(name, 0) for name in ("unknown", "damaged"))
-    kind = f"recognised as {reading.kind}" if reading.kind else "kept, but of no known kind"
-    words = f"{kind}; {reading.lines:,} lines read" + (f", {unread:,} of them not understood" if unread else "")
+    words = f"{reading.lines:,} {'line' if reading.lines == 1 else 'lines'} read"
+    if reading.kind != TEXT:  # of which no line can be understood: the cause says so
+        kind = f"recognised as {reading.kind}" if reading.kind else "kept, but of no known kind"
+        words = f"{kind}; {words}" + (f", {unread:,} of them not understood" if unread else "")
     return f"{words}. {visible(artifact.cause)}" if artifact.cause else words
 
 

@@ -100,8 +100,8 @@ class TestIngest:
     @pytest.mark.parametrize(
         ("content", "words", "tables"),
         [
-            (b"nothing that anybody knows\nsecond line\n", "The file is kept as it is. Say its kind", {}),
-            ("ｔ".encode("utf-16") * 50, "The file is kept as it is. Say its kind", {}),
+            (b"nothing that anybody knows\nsecond line\n", "read as plain text. Say its kind", {}),
+            ("ｔ".encode("utf-16") * 50, "read as plain text. Say its kind", {}),
             (b"NAME   CPU\na      1\nb      2\n", "read as plain text. Say its kind", {"rows": 2}),
         ],
     )
