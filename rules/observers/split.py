@@ -40,7 +40,7 @@ HALF = 0.5
 LONGEST_S = 30 * 86400.0
 """Maximum believable duration in seconds."""
 
-NESTED = 0.5
+NESTED = 0.3
 """Factor of the share of a traced request: its single waits are observed on their own and shall come first."""
 
 SMALL_GAP_S = 0.01
@@ -225,16 +225,16 @@ def _http(case: CaseTables) -> Iterator[Sighting]:
         .top_k(200, by="time_total")
         .collect(engine="streaming")
     )
-    groups: dict[tuple[int, str], list[tuple[Part, Sequence[Part], float, dict[str, Any]]]] = {}
+    groups: dict[tuple[int, str], list[tuple[Part, float, dict[str, Any]]]] = {}
     for row in requests.sort("time_total", "seq", descending=[True, False]).iter_rows(named=True):
         parts = _steps(row)
         best = holder(parts, row["time_total"])
         if best:
-            groups.setdefault((row["artifact_id"], best.name), []).append((best, parts, row["time_total"], row))
+            groups.setdefault((row["artifact_id"], best.name), []).append((best, row["time_total"], row))
     for held in groups.values():
-        best, parts, whole, row = held[0]
+        best, whole, row = held[0]
         more = f" ({len(held):,} such requests)" if len(held) > 1 else ""
-        lines = [row[f"line_{best.name}"], row["line_time_total"], *(h[3][f"line_{best.name}"] for h in held[1:4])]
+        lines = [row[f"line_{best.name}"], row["line_time_total"], *(h[2][f"line_{best.name}"] for h in held[1:4])]
         yield Sighting(
             "split",
             f"request, {best.words}",
@@ -362,13 +362,15 @@ def _listeners(case: CaseTables) -> Iterator[Sighting]:
         .top_k(5, by="all_s")
         .collect(engine="streaming")
     )
-    words = {"wait_child_s": "for starting and awaiting the process that serves it", "log_s": "for writing its log"}
+    words = {
+        "wait_child_s": "for starting and awaiting the process that serves it",
+        "log_s": "for writing and flushing files",
+    }
     forms: Mapping[str, tuple[Seen, ...]] = {"wait_child_s": tuple({"call": c} for c in CHILDREN[:1])}
     for row in groups.sort("all_s", descending=True).iter_rows(named=True):
         whole = row["all_s"]
         known = [Part(c, words[c], row[c], forms.get(c, ())) for c in parts]
-        rest = whole - sum(p.seconds for p in known)
-        best = holder([*known, Part("rest", "for everything else", max(0.0, rest))], whole)
+        best = holder(known, whole)
         if best is None:
             continue
         who = f"listener thread {row['lwp'] if row['lwp'] is not None else row['pid']}"
@@ -437,13 +439,19 @@ def _requests(case: CaseTables) -> Iterator[Sighting]:
         .sort(*keys, "dur_s", "line_max", descending=[False, False, True, False], nulls_last=True)
         .collect(engine="streaming")
     )
+    longest: dict[tuple[Any, ...], Sighting] = {}
     for _, held in rows.group_by(keys, maintain_order=True):
-        parts = held.to_dicts()
-        yield from _request(parts)
+        for made in _request(held.to_dicts()):
+            # Many requests of one server are alike, and an exchange lies within a cycle: the longest stands for them.
+            key = (made.lines[0].artifact, made.name, len(longest) if made.normal else made.kind)
+            before = longest.get(key)
+            if before is None or (made.against_value or 0.0) > (before.against_value or 0.0):
+                longest[key] = made
+    yield from (replace(made, kind="split") for made in longest.values())
 
 
 def _request(parts: list[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield the measure and the split of one request; `parts` are sorted, the longest first."""
+    """Yield the measure and the split of one request; `parts` are sorted, the longest first. The kind is that of the part."""
     first = parts[0]
     wall = first["wall_s"]
     who = f"{first['kind']} of process {first['pid']}"
@@ -454,7 +462,8 @@ def _request(parts: list[dict[str, Any]]) -> Iterator[Sighting]:
     kinds: dict[str, float] = {}
     for p in parts:
         kinds[p["part_kind"]] = kinds.get(p["part_kind"], 0.0) + (p["dur_s"] or 0.0)
-    named = [Part(k, KIND_WORDS.get(k, f"into {k} calls"), s) for k, s in kinds.items() if k != IDLE]
+    calls_of = {k: next(p["name"] for p in parts if p["part_kind"] == k) for k in kinds}
+    named = [Part(k, KIND_WORDS.get(k, f"into calls such as {calls_of[k]}"), s) for k, s in kinds.items() if k != IDLE]
     best = holder(named, wall)
     if best is None or best.name == LOST:
         return
@@ -466,7 +475,7 @@ def _request(parts: list[dict[str, Any]]) -> Iterator[Sighting]:
     rest = f", {told(others[:2], wall)}" if others else ""
     times = f", {calls:,} times" if calls and best.name != OWN else ""
     yield Sighting(
-        "split",
+        best.name,
         f"{who}: {best.name}",
         f"Of the {figure(wall, 's')} of {who}, {told([best], wall).replace(best.words, f'went {best.words}')}{times}{rest}",
         "part_s",

@@ -125,8 +125,7 @@ def test_short_cursors_are_normal() -> None:
 
 @pytest.mark.parametrize(("wait", "log", "words"), [
     (0.5, 0.0, "for starting and awaiting the process that serves it"),
-    (0.0, 0.5, "for writing its log"),
-    (0.0, 0.0, "for everything else"),
+    (0.0, 0.5, "for writing and flushing files"),
 ])  # fmt: skip
 def test_a_listener_is_divided_by_what_it_does_meanwhile(wait: float, log: float, words: str) -> None:
     rows = [
@@ -138,6 +137,22 @@ def test_a_listener_is_divided_by_what_it_does_meanwhile(wait: float, log: float
     (made,) = [s for s in observe(case) if s.subject.startswith("listener")]
     assert made.headline.endswith(words)
     assert (made.value, made.n, made.of_s) == (0.6, 2, 1.2)
+
+
+def test_a_listener_that_does_several_things_says_nothing() -> None:
+    row = {
+        "artifact_id": 1,
+        "pid": 7,
+        "line_accept": 1,
+        "line_end": 2,
+        "cycle_s": 0.6,
+        "wait_child_s": 0.2,
+        "log_s": 0.2,
+        "complete": True,
+    }
+    assert (
+        list(observe(Case.of_tables({"syscalls": [{"line_no": 1, "name": "accept"}], "listener_cycles": [row]}))) == []
+    )
 
 
 # --- traced requests
@@ -172,6 +187,21 @@ def test_the_kind_that_holds_a_request_is_told() -> None:
         " 0.300 s (30 %) into writing through to the disk"
     )
     assert [c.role for c in made.lines] == ["longest of /a", "longest of /b"]
+
+
+def test_like_requests_are_told_once() -> None:
+    of = [
+        {"artifact_id": 1, "request": n, "kind": "cycle", "pid": 7, "line_from": n, "line_to": 99, "wall_s": w}
+        for n, w in ((1, 1.0), (2, 2.0))
+    ]
+    rows = [
+        {"artifact_id": 1, "request": n, "pid": 7, "n": 9, "kind": "sync", "name": "fsync", "dur_s": 0.9, "line_max": 10 * n, "followed": False}
+        for n in (1, 2)
+    ]  # fmt: skip
+    rows[1]["dur_s"] = 1.9
+    case = Case.of_tables({"syscalls": [{"line_no": 1, "name": "read"}], "requests": of, "request_parts": rows})
+    (made,) = [s for s in observe(case) if not s.normal]
+    assert (made.kind, made.value, made.lines[0].line_from) == ("split", 1.9, 20)
 
 
 def test_one_long_call_is_left_to_long_waits_and_a_mixed_request_says_nothing() -> None:
