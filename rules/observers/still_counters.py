@@ -3,6 +3,7 @@
 Standing out: a counter that signatures know as one that should be still (strength mechanism or shape), or whose name
 says so (drop, overflow, fail, retrans ...), and that moved: per second where two samples exist, else its total, with the
 traffic of the same group where there is any. Normal: zero, or less than a thousandth of the group's traffic.
+Shares of the traffic that mechanisms name as measures come from `traffic`.
 Worked example: `TCPReqQFullDrop` 4,711 more in 60 s: 78.5 per s.
 Cost: one aggregation over the counters. Source: RFC 1213 and the kernels' own descriptions, by signature.
 """
@@ -17,9 +18,10 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Observer, Sighting, figure, lines_of, place
+from rules.observers.traffic import measures
 from rules.signatures.signatures import Seen, recognise
 
-OBSERVER = Observer("still-counters", "Which counters move that should stand still?", ("counters",))
+OBSERVER = Observer("still-counters", "Which counters move that should stand still?", ("counters", "tcp_flows"))
 
 BAD_NAME = (
     r"(?i)drop|overflow|prune|retrans|resent|discard|error|\berrs?\b|fail|refus|reject|collision|timeouts?\b|timed out|no.?buf|stall"
@@ -74,6 +76,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     found = list(_found(made))
     found.sort(key=lambda x: -x[0])
     yield from (s for _, s in found)
+    yield from measures(case)
 
 
 def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
