@@ -30,11 +30,16 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Observer:
-    """Name, the question that the observer answers, and the tables it reads: it runs if any of them has rows."""
+    """Name, the question that the observer answers, and the tables it reads: it runs if any of them has rows.
+
+    One that looks `across` artifacts sees the whole case; all others see one artifact at a time, so that adding an
+    artifact costs only its own.
+    """
 
     name: str
     question: str
     tables: tuple[str, ...]
+    across: bool = False
 
 
 @dataclass(frozen=True)

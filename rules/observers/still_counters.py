@@ -73,10 +73,14 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .sort(*keys, nulls_last=True)
         .collect(engine="streaming")
     )
-    found = list(_found(made))
-    found.sort(key=lambda x: -x[0])
-    yield from (s for _, s in found)
+    yield from moving(made)
     yield from measures(case)
+
+
+def moving(made: pl.DataFrame) -> Iterator[Sighting]:
+    """Yield the counters that should be still and moved; `made` has the columns of the aggregation in `observe`."""
+    found = sorted(_found(made), key=lambda x: -x[0])
+    yield from (s for _, s in found)
 
 
 def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
