@@ -179,7 +179,7 @@ def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None]
     """Return the non-idle seconds of each process: of its command if known, else its span less what was idle."""
     pids = pl.col("pid").is_in(waits["pid"].unique().implode())
     rows = (
-        case.scan("syscalls", ["artifact_id", "pid", "t_local"], pids)
+        case.scan("syscalls", ["artifact_id", "pid", "t_local"], pids & pl.col("t_local").is_finite())
         .group_by("artifact_id", "pid")
         .agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
         .collect(engine="streaming")
@@ -192,7 +192,9 @@ def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None]
 
 
 def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
-    rows = case.scan("sqlnet_waits", None, (pl.col("wait_s") >= FELT_S) & (pl.col("contiguous") != "broken")).collect()
+    rows = case.scan(
+        "sqlnet_waits", None, pl.col("wait_s").is_between(FELT_S, LONGEST_S) & (pl.col("contiguous") != "broken")
+    ).collect()
     for _, part in rows.group_by("artifact_id", "func", "kind", maintain_order=True):
         worst = part.sort("wait_s", descending=True)
         first = worst.row(0, named=True)

@@ -60,7 +60,13 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 def _measures(case: CaseTables) -> Iterator[Sighting]:
     """Yield the fullest of each listing that `resource_use` has of descriptors and processes."""
     used, limit = pl.max_horizontal("used", "peak"), pl.col("limit_num")
-    known = (limit > 0) & (limit < UNLIMITED) & (used >= 0) & ~pl.col("scope").is_in(NOT_OF_ONE).fill_null(value=False)
+    known = (
+        (limit > 0)
+        & (limit < UNLIMITED)
+        & (used >= 0)
+        & used.is_finite()
+        & ~pl.col("scope").is_in(NOT_OF_ONE).fill_null(value=False)
+    )
     rows = case.scan("resource_use", [*PLACE_COLUMNS, "line_no", "scope", "name", "used", "peak", "limit_num"], known)
     for measure, names in MEASURES:
         fullest = (
@@ -127,7 +133,7 @@ def _listed(case: CaseTables) -> Iterator[Sighting]:
         case.scan("resource_use", columns)
         .filter((pl.col("limit_num") > 0) & (pl.col("limit_num") < UNLIMITED))
         .with_columns(pl.max_horizontal("used", "peak").alias("most"))
-        .filter(pl.col("most") >= NEAR * pl.col("limit_num"))
+        .filter((pl.col("most") >= NEAR * pl.col("limit_num")) & pl.col("most").is_finite())
         .collect(engine="streaming")
     )
     for row in rows.iter_rows(named=True):
@@ -145,7 +151,7 @@ def _paired(case: CaseTables) -> Iterator[Sighting]:
     params = case.scan("params", [*columns, "entity", "num"]).filter(named).rename({"entity": "item", "num": "value"})
     rows = (
         pl.concat([counters.select(*columns, "item", "value"), params.select(*columns, "item", "value")])
-        .filter(pl.col("value") > 0)
+        .filter((pl.col("value") > 0) & pl.col("value").is_finite())
         .group_by("artifact_id", "host", "item", "name", maintain_order=True)
         .last()
         .collect(engine="streaming")

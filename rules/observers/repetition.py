@@ -51,6 +51,9 @@ SEVERAL = r"^\d+ different ones"
 TARGETS = 3
 """Minimum number of targets of one call that are also told together."""
 
+MOST_GROUPS = 50_000
+"""Maximum number of groups that are kept of a batch of calls, so that a trace with millions of files fits into memory."""
+
 LONGEST_S = 30 * 86400.0
 """Maximum believable time of a call in seconds."""
 
@@ -92,7 +95,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
                 own.median().alias("each"),
             )
         )
-        parts.append(threads)
+        parts.append(bounded(threads))
     if not parts:
         return
     covers = pl.concat(spans).group_by("artifact_id").agg((pl.col("b").max() - pl.col("a").min()).alias("of"))
@@ -118,7 +121,9 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     small = moves & (pl.col("bytes") <= SMALL) & (pl.col("n") >= BYTEWISE)
     untimed = ~pl.col("timed") & (pl.col("n") >= BYTEWISE)
     out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | (forks & (pl.col("n") >= MANY))
-    for row in groups.filter(out).sort("wall", "n", descending=True).head(40).iter_rows(named=True):
+    for row in (
+        groups.filter(out).sort("wall", "n", "first", descending=[True, True, False]).head(40).iter_rows(named=True)
+    ):
         each = ""
         if row["bytes"] is not None and row["name"] in (*READ_NAMES, *WRITE_NAMES):
             each = f" of {row['bytes']:,.0f} bytes (median)"
@@ -155,6 +160,33 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         )
 
 
+def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
+    """Return the groups of a batch: all, or the largest by time and by number and the rest of each call as one group."""
+    if threads.height <= most:
+        return threads
+    largest = pl.col("sum").rank("ordinal", descending=True) <= most // 2
+    often = pl.col("n").rank("ordinal", descending=True) <= most // 2
+    marked = threads.with_columns((largest | often).fill_null(value=False).alias("kept"))
+    keys = [*(c for c in GROUP if c != "target"), "pid", "lwp"]
+    rest = (
+        marked.filter(~pl.col("kept"))
+        .group_by(keys)
+        .agg(
+            pl.col("n", "sum").sum(),
+            pl.col("timed").any(),
+            pl.col("bytes").median(),
+            pl.col("first").min(),
+            pl.col("last").max(),
+            pl.col("worst").sort_by("most").last(),
+            pl.col("firsts").explode().sort().head(FIRST_LINES),
+            pl.col("most").max(),
+            pl.col("each").median(),
+            pl.lit("further ones").alias("target"),
+        )
+    )
+    return pl.concat([threads.filter(marked["kept"]), rest.select(threads.columns).cast(dict(threads.schema))])  # type: ignore[arg-type]
+
+
 def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return threads.group_by(keys, maintain_order=True).agg(
         pl.col("n").sum(),
@@ -179,7 +211,8 @@ def _together(threads: pl.DataFrame) -> pl.DataFrame:
     rows = threads.filter(many)
     folder = pl.col("target").str.extract(r"^(/.*)/[^/]*$")
     named = rows.group_by(keys, maintain_order=True).agg(
-        pl.col("target").drop_nulls().n_unique().alias("targets"), folder.drop_nulls().mode().first().alias("folder")
+        pl.col("target").drop_nulls().n_unique().alias("targets"),
+        folder.drop_nulls().mode().sort().first().alias("folder"),
     )
     whole = pl.format(
         "{} targets{}",
@@ -196,7 +229,8 @@ def _totals(case: CaseTables) -> Iterator[Sighting]:
         "syscall_totals",
         [*PLACE_COLUMNS, "part", "line_no", "line_end", "section", "pid", "name", "n", "total_s", "total_kind"],
     )
-    rows = rows.filter(
+    total = pl.col("total_s")
+    rows = rows.with_columns(pl.when(total.is_between(0, 1e12)).then(total).alias("total_s")).filter(
         pl.col("section").fill_null("call").is_in(["call", "library"])
         & ~pl.col("name").fill_null("").is_in([*ACCEPTS, *POLLS, *CHILDREN])
     )

@@ -51,7 +51,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     number = pl.col("value").is_not_null() & pl.col("value").is_finite()
     # Two outputs of one file are two samples of the same counter, also where nothing tells the time between them.
     rise = pl.coalesce("delta", pl.col("value").diff())
-    flow = pl.when(pl.col("mode") == "rate").then(pl.col("value")).otherwise(rise)
+    moved = pl.when(pl.col("mode") == "rate").then(pl.col("value")).otherwise(rise)
+    flow = pl.when(moved.is_finite()).then(moved)
     made = (
         rows.filter(number & (pl.col("mode").fill_null("total") != "level") & (pl.col("value") > 0))
         .group_by(keys, maintain_order=True)

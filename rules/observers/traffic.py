@@ -47,7 +47,8 @@ def _moved(case: CaseTables, names: str, groups: pl.Expr) -> pl.LazyFrame:
     grew = pl.coalesce("delta", value.diff())
     mode = pl.col("mode").fill_null("growth")
     # nstat without -az prints no mode: the growth since its call before, or the total; as a single sample it may be either.
-    flow = pl.when(mode == "rate").then(value).otherwise(grew)
+    moved = pl.when(mode == "rate").then(value).otherwise(grew)
+    flow = pl.when(moved.is_finite()).then(moved)
     return (
         case.scan(
             "counters",
