@@ -98,5 +98,5 @@ def seconds(ns: pl.Expr) -> pl.Expr:
 
 
 def nanoseconds(s: pl.Expr) -> pl.Expr:
-    """Convert seconds to whole nanoseconds, in which sums and differences are exact."""
-    return (s * 1e9).round().cast(pl.Int64)
+    """Convert seconds to whole nanoseconds, in which sums and differences are exact; NULL for no time (NaN, 300 years)."""
+    return (s * 1e9).round().cast(pl.Int64, strict=False)

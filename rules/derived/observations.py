@@ -8,6 +8,7 @@ asks (what its signatures ask for), means (what the subject stands for), mechani
 line_no, line_end (first citation), evidence (all citations, at most 20 lines).
 Worked example: a poll of 5.005 s on a socket to port 53 among looks-up of 2 ms: observer long-waits, value 5.005, unit
 s, against "the other calls of the same kind" 0.002, mechanism resolver-timeout.
+Observers that look across artifacts have their rows in `comparisons`, of the same columns.
 An observer that fails or takes longer than its time gives one row of kind `failed` with the reason, and keeps what it
 had found. Cost: that of the observers; each reads its tables once. Source: the USE method (Gregg) and response time as
 residence (Millsap and Holt) for what counts as standing out; each observer names its own.
@@ -61,7 +62,9 @@ TABLE = DerivedTable(
         "evidence": EVIDENCE,
     },
 )
-NEEDS = tuple(sorted({"artifacts", *(t for o in observers().values() for t in o.OBSERVER.tables)}))
+NEEDS = tuple(
+    sorted({"artifacts", *(t for o in observers().values() if not o.OBSERVER.across for t in o.OBSERVER.tables)})
+)
 SCOPE: Scope = "artifact"
 
 SECONDS = 30.0
@@ -83,16 +86,21 @@ VERSION = version(Path(__file__).parents[1])
 
 
 def build(case: CaseTables) -> pl.DataFrame:
-    """Return what all observers see, in order of their names; they also see what the general reader took from text."""
-    case = case.with_text()
+    """Return what all observers of single artifacts see, in order of their names; they also see what the general reader
+    took from text."""
+    return TABLE.rows(watched(case.with_text(), across=False))
+
+
+def watched(case: CaseTables, *, across: bool) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the observers that look across artifacts, or of all others, in order of their names."""
     systems = {
         (row["artifact_id"], row["part"]): row["os"]
         for row in case.table("artifacts", ["artifact_id", "part", "os"]).iter_rows(named=True)
     }
     os = next(iter(set(systems.values())), None) if len(set(systems.values())) == 1 else None
-    asked = [one for one in observers().values() if any(case.may_have(table) for table in one.OBSERVER.tables)]
-    rows = [row for one in asked for row in _watch(one, case, os)]
-    return TABLE.rows(rows)
+    for one in observers().values():
+        if one.OBSERVER.across == across and any(case.may_have(table) for table in one.OBSERVER.tables):
+            yield from _watch(one, case, os)
 
 
 def _watch(one: ObserverModule, case: CaseTables, os: str | None) -> Iterator[dict[str, Any]]:

@@ -53,7 +53,8 @@ class Observed:
 
 def observed(case: Case, cite: Cite) -> Observed:
     """Return what the observers saw, ranked."""
-    rows = case.scan("observations").collect().to_dicts() if case.has("observations") else []
+    tables = [name for name in ("observations", "comparisons") if case.has(name)]
+    rows = [row for name in tables for row in case.scan(name).collect().to_dicts()]
     failed = tuple(Failed(f"observer {r['observer']}", r["headline"], r["host"]) for r in rows if r["kind"] == "failed")
     cited = [r for r in rows if r["evidence"]]
     first = ranked([r for r in cited if not r["normal"]], _excess(case))

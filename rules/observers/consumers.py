@@ -47,6 +47,9 @@ ZOMBIES = 5
 WAITS_PCT = 20.0
 """Minimum part of a thread's time that it waits for a processor, a lock or a page."""
 
+LONGEST_S = 3650 * 86400.0
+"""Maximum believable time in seconds since the last call of a session."""
+
 TOP = 3
 """Number of processes of a listing that are told, the largest first."""
 
@@ -221,7 +224,7 @@ def _sessions(case: CaseTables) -> Iterator[Sighting]:
             pl.len().alias("n"),
             pl.col("db_user").drop_nulls().mode().sort().first(),
             pl.col("line_no").sort().head(LISTED).alias("lines"),
-            pl.col("last_call_s").max(),
+            pl.col("last_call_s").filter(pl.col("last_call_s").is_between(0, LONGEST_S)).max(),
         )
         .with_columns(pl.col("n").sum().over("artifact_id").alias("all"))
         .sort("n", descending=True)
@@ -290,7 +293,7 @@ def _maps(case: CaseTables) -> Iterator[Sighting]:
     rows = case.scan("pmap", [*PLACE_COLUMNS, "line_no", "pid", "kbytes", "rss_kb", "pgsz_kb", "mapping", "region"])
     whole = pl.col("kbytes").sum().over("artifact_id", "pid").alias("all")
     found = (
-        rows.filter(pl.col("kbytes") > 0).with_columns(whole).collect(engine="streaming")
+        rows.filter(pl.col("kbytes").is_between(1, 1e15)).with_columns(whole).collect(engine="streaming")
         .sort("kbytes", descending=True).unique(["artifact_id", "pid"], keep="first", maintain_order=True).head(TOP)
     )  # fmt: skip
     for row in found.iter_rows(named=True):

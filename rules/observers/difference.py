@@ -1,18 +1,19 @@
-"""What differs most between the phases, or the hosts, of one artifact: the same measure here and there.
+"""What differs most between the phases of a host, or the hosts of one artifact: the same measure here and there.
 
 Standing out: a measure of a sampler, a counter's growth for each second, or a series of connect times whose median is at
 least half as large again in one phase as in another, and whose middle halves do not overlap. Phases of one host are
-compared first; hosts only where each has one phase. Normal: everything else, moves below what a person would look at,
+compared, whatever artifacts they stand in (only within one artifact if the host is unknown); hosts only within one
+artifact where each has one phase, because two hosts of a case have different work. Normal: everything else, moves below what a person would look at,
 and groups of fewer than three values. Samples since boot do not count.
 Worked example: `sda` answers in 4 ms in the median of phase good (3 to 5) and in 40 ms in phase bad (30 to 50):
 "sda resp_ms: 40 ms in the median of phase bad, 4 ms in phase good", ten times as much.
-Cost: one aggregation per table, and only if an artifact has two phases or hosts. Source: Gregg, Systems Performance
+Cost: one aggregation per table, and only if a host has two phases or an artifact two hosts. Source: Gregg, Systems Performance
 2.5.5 (baseline statistics); Tukey, Exploratory Data Analysis (middle halves, the hinges of a box plot).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -22,7 +23,10 @@ from rules.observers.observer import Lines, Observer, Sighting, figure
 from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
-    "difference", "What differs between the phases?", ("vmstat", "mpstat", "iostat", "counters", "conn_times")
+    "difference",
+    "What differs between the phases?",
+    ("vmstat", "mpstat", "iostat", "counters", "conn_times"),
+    across=True,
 )
 
 TIMES = 1.5
@@ -106,35 +110,59 @@ MEASURES: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the measures that differ, the largest ratio first."""
     found: list[tuple[float, Sighting]] = []
-    for table, (by, columns) in MEASURES.items():
-        found += _differing(_long(case, table, by, columns))
-    found += _differing(_counters(case))
-    found.sort(key=lambda x: (-x[0], x[1].lines[0].line_from, x[1].subject))
+    for table in (*MEASURES, "counters"):
+        for what, keys, chosen in _comparable(case, table):
+            by, columns = MEASURES.get(table, (("grp", "item", "name"), {}))
+            values = _rates(case) if table == "counters" else _samples(case, table, by, columns)
+            made = [_quartiles(chosen(rows), keys, what, by, measure, unit) for measure, unit, rows in values]
+            for frame in pl.collect_all(made, engine="streaming"):
+                found += _differing(frame, keys, what)
+    found.sort(key=lambda x: (-x[0], x[1].lines[0].artifact, x[1].lines[0].line_from, x[1].subject))
     return [sighting for _, sighting in found]
 
 
-def _several(case: CaseTables, table: str) -> bool:
-    """Return whether an artifact has rows of this table of two phases or hosts."""
-    places = case.scan(table, ["artifact_id", "host", "phase"]).unique().collect(engine="streaming")
-    return bool(places["artifact_id"].is_duplicated().any())
+OWNER = pl.when(pl.col("host").is_null()).then("artifact_id").alias("owner")
+"""The artifact of rows whose host is unknown: two of these may be of two hosts."""
 
 
-def _long(case: CaseTables, table: str, by: Sequence[str], columns: Mapping[str, str]) -> pl.DataFrame | None:
-    """Return the quartiles of each measure, owner and place, or None if there is one place."""
-    if not _several(case, table):
-        return None
+def _comparable(
+    case: CaseTables, table: str
+) -> Iterator[tuple[str, list[str], Callable[[pl.LazyFrame], pl.LazyFrame]]]:
+    """Yield what is compared in this table, phases or hosts: what, the keys within which, and a choice of rows."""
+    places = case.scan(table, ["artifact_id", "host", "phase"]).unique().collect(engine="streaming").with_columns(OWNER)
+    phases = places.filter(pl.col("phase").is_not_null())
+    several = phases.group_by("host", "owner").agg(pl.col("phase").n_unique().alias("n")).filter(pl.col("n") > 1)
+    if several.height:
+        keys = ["host", "owner"]
+        yield "phase", keys, lambda rows: rows.join(several.lazy().select(keys), on=keys, how="semi", nulls_equal=True)
+    each = (
+        places.filter(pl.col("host").is_not_null())
+        .group_by("artifact_id")
+        .agg(pl.col("host").n_unique().alias("n"), pl.len().alias("places"))
+    )
+    alone = each.filter((pl.col("n") > 1) & (pl.col("n") == pl.col("places")))
+    if alone.height:
+        yield (
+            "host",
+            ["artifact_id"],
+            lambda rows: rows.join(alone.lazy().select("artifact_id"), on="artifact_id", how="semi"),
+        )
+
+
+def _samples(
+    case: CaseTables, table: str, by: Sequence[str], columns: Mapping[str, str]
+) -> Iterator[tuple[str | None, str, pl.LazyFrame]]:
+    """Yield each measure of a table with its unit and its rows, the value as `v`."""
     sampler = table != "conn_times"
-    rows = case.scan(table, [*PLACE_COLUMNS, *by, "line_no", *(["first"] if sampler else []), *columns])
-    if sampler:
-        rows = rows.filter(~pl.col("first").fill_null(False))
-    frames = [_quartiles(rows.with_columns(pl.col(name).alias("v")), by, name, unit) for name, unit in columns.items()]
-    return pl.concat(pl.collect_all(frames, engine="streaming"))
+    for name, unit in columns.items():
+        rows = case.scan(table, [*PLACE_COLUMNS, *by, "line_no", *(["first"] if sampler else []), name])
+        if sampler:
+            rows = rows.filter(~pl.col("first").fill_null(False))
+        yield name, unit, rows.with_columns(OWNER, pl.col(name).alias("v"))
 
 
-def _counters(case: CaseTables) -> pl.DataFrame | None:
-    """Return the quartiles of the growth of counters for each second, and of rates."""
-    if not _several(case, "counters"):
-        return None
+def _rates(case: CaseTables) -> Iterator[tuple[str | None, str, pl.LazyFrame]]:
+    """Yield the growth of counters for each second, and rates."""
     by = ["grp", "item", "name"]
     mode = pl.col("mode").fill_null("total")
     growth = (
@@ -144,49 +172,48 @@ def _counters(case: CaseTables) -> pl.DataFrame | None:
         .then(pl.col("delta") / pl.col("interval_s"))
     )
     rows = case.scan("counters", [*PLACE_COLUMNS, *by, "line_no", "first", "value", "delta", "interval_s", "mode"])
-    moving = rows.filter(~pl.col("first").fill_null(False) & (mode != "level")).with_columns(growth.alias("v"))
-    return _quartiles(moving, by, None, "per s").collect(engine="streaming")
+    yield (
+        None,
+        "per s",
+        rows.filter(~pl.col("first").fill_null(False) & (mode != "level")).with_columns(OWNER, growth.alias("v")),
+    )
 
 
-def _quartiles(rows: pl.LazyFrame, by: Sequence[str], measure: str | None, unit: str) -> pl.LazyFrame:
+def _quartiles(
+    rows: pl.LazyFrame, keys: Sequence[str], what: str, by: Sequence[str], measure: str | None, unit: str
+) -> pl.LazyFrame:
+    """Return the quartiles of `v` of each owner and place, with the lines of its highest and lowest value."""
     v = pl.col("v").cast(pl.Float64)
     who = pl.concat_str([pl.col(c).cast(pl.String) for c in by], separator=" ", ignore_nulls=True) if by else pl.lit("")
-    keys = [*PLACE_COLUMNS, "who"]
+    place = dict.fromkeys([*keys, what])
     return (
         rows.with_columns(who.alias("who"), v.alias("v"))
-        .filter(pl.col("v").is_finite() & (pl.col("v") >= 0))
-        .group_by(keys)
+        .filter(pl.col("v").is_finite() & (pl.col("v") >= 0) & pl.col(what).is_not_null())
+        .group_by(*place, "who")
         .agg(
             pl.len().alias("n"),
             *(pl.col("v").quantile(q, "linear").alias(f"q{q:.2f}") for q in (0.25, 0.5, 0.75)),
-            pl.col("line_no").get(pl.col("v").arg_max()).alias("top_line"),
-            pl.col("line_no").get(pl.col("v").arg_min()).alias("low_line"),
-            pl.col("line_no").min().alias("line_no"),
+            *(pl.col(c).get(pl.col("v").arg_max()).alias(f"top_{c}") for c in (*PLACE_COLUMNS, "line_no")),
+            *(pl.col(c).get(pl.col("v").arg_min()).alias(f"low_{c}") for c in ("artifact_id", "line_no")),
         )
         .filter(pl.col("n") >= LEAST)
         .with_columns(pl.lit(measure, pl.String).alias("measure"), pl.lit(unit).alias("unit"))
     )
 
 
-def _differing(made: pl.DataFrame | None) -> Iterator[tuple[float, Sighting]]:
+def _differing(made: pl.DataFrame, keys: Sequence[str], what: str) -> Iterator[tuple[float, Sighting]]:
     """Yield ratio and sighting of the two most different places of each measure."""
-    if made is None or not made.height:
-        return
-    made = made.sort("artifact_id", "host", "line_no", nulls_last=True)
-    phases = made.filter((pl.col("phase").n_unique() > 1).over("artifact_id", "host"))
-    hosts = made.join(phases.select("artifact_id").unique(), on="artifact_id", how="anti")
-    for rows, keys, what in ((phases, ["artifact_id", "host"], "phase"), (hosts, ["artifact_id"], "host")):
-        named = rows.filter(pl.col(what).is_not_null())
-        for _, held in named.group_by([*keys, "measure", "who"], maintain_order=True):
-            places = held.sort("q0.50", maintain_order=True).to_dicts()
-            low, high = places[0], places[-1]
-            ratio = high["q0.50"] / low["q0.50"] if low["q0.50"] > 0 else float("inf")
-            apart = high["q0.25"] > low["q0.75"]
-            if low[what] == high[what] or not apart or ratio < TIMES:
-                continue
-            if high["q0.50"] - low["q0.50"] < FLOOR[high["unit"]]:
-                continue
-            yield ratio, _sighting(low, high, what, ratio)
+    made = made.sort(*keys, "top_line_no", nulls_last=True)
+    for _, held in made.group_by([*keys, "measure", "who"], maintain_order=True):
+        places = held.sort("q0.50", maintain_order=True).to_dicts()
+        low, high = places[0], places[-1]
+        ratio = high["q0.50"] / low["q0.50"] if low["q0.50"] > 0 else float("inf")
+        apart = high["q0.25"] > low["q0.75"]
+        if low[what] == high[what] or not apart or ratio < TIMES:
+            continue
+        if high["q0.50"] - low["q0.50"] < FLOOR[high["unit"]]:
+            continue
+        yield ratio, _sighting(low, high, what, ratio)
 
 
 def _sighting(low: Mapping[str, Any], high: Mapping[str, Any], what: str, ratio: float) -> Sighting:
@@ -204,12 +231,14 @@ def _sighting(low: Mapping[str, Any], high: Mapping[str, Any], what: str, ratio:
         value=high["q0.50"],
         unit=unit,
         lines=tuple(
-            Lines(one["artifact_id"], one[line], one[line], f"{role} of {what} {one[what]}")
-            for one, line, role in ((high, "top_line", "highest"), (low, "low_line", "lowest"))
+            Lines(
+                one[f"{end}_artifact_id"], one[f"{end}_line_no"], one[f"{end}_line_no"], f"{role} of {what} {one[what]}"
+            )
+            for one, end, role in ((high, "top", "highest"), (low, "low", "lowest"))
         ),
-        host=high["host"],
-        phase=high["phase"],
-        clock=high["clock"],
+        host=high["top_host"],
+        phase=high["top_phase"],
+        clock=high["top_clock"],
         against=f"{what} {low[what]}",
         against_value=low["q0.50"],
         share=NEW_SHARE if ratio == float("inf") else None,

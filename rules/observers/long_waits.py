@@ -3,7 +3,9 @@
 Stands out: a system call, Oracle Net wait, database call, connect or log line of `FELT_S` (0.1 s) or more, and a gap
 between two stamps of the same process of a log that is `TIMES` times the middle one and at least `GAP_S`. Normal: what is shorter, compared with the other
 calls of the same name and target. A wait for the next request (accept, a server's read of its own connection, a poll of a
-process that accepts, a parked thread) is idle and told once per artifact.
+process that accepts, a parked thread) is idle and told once per artifact. Functions of libraries and the time of a thread
+outside of calls are looked at in `library_waits`, connections in lists of packets in `packet_silence`. Calls that were never seen
+to end are told by standing-still.
 Worked example: poll on 10.20.0.53:53 of 5.005 s among 212 of 2 ms: value 5.005, against 0.002; seconds 5.005 of the command's 6.2.
 Cost: one pass over the calls of names that have a long one. Source: Method R (Millsap, Holt): response time is where it waits.
 """
@@ -17,7 +19,9 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.library_waits import functions, outside_calls
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, lines_of, place
+from rules.observers.packet_silence import silences
 from rules.observers.traced import calls, middle, on, seen, union
 from rules.walking.targets import ACCEPTS, POLLS
 from rules.walking.threads import OWN_S, READ_NAMES
@@ -25,7 +29,7 @@ from rules.walking.threads import OWN_S, READ_NAMES
 OBSERVER = Observer(
     "long-waits",
     "What waits longest?",
-    ("syscalls", "sqlnet", "logs", "db_calls", "conn_times"),
+    ("syscalls", "libcalls", "sqlnet", "logs", "db_calls", "conn_times", "packets"),
     {
         "linux": "cat /proc/PID/stack while it waits; ss -tnpi",
         "solaris": "pstack PID while it waits; pfiles PID",
@@ -64,7 +68,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the waits of all tables, the longest first."""
     idle: list[Sighting] = []
     found: list[Sighting] = []
-    for one in [*_calls(case), *_sqlnet(case), *_elapsed(case), *_texts(case), *_gaps(case)]:
+    sources = (_calls, functions, outside_calls, _sqlnet, _elapsed, silences, _texts, _gaps)
+    for one in (sighting for source in sources for sighting in source(case)):
         (idle if one.idle else found).append(one)
     yield from sorted(found, key=lambda s: -(s.seconds or 0.0))
     yield from idle
@@ -183,7 +188,7 @@ def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None]
     """Return the non-idle seconds of each process: of its command if known, else its span less what was idle."""
     pids = pl.col("pid").is_in(waits["pid"].unique().implode())
     rows = (
-        case.scan("syscalls", ["artifact_id", "pid", "t_local"], pids)
+        case.scan("syscalls", ["artifact_id", "pid", "t_local"], pids & pl.col("t_local").is_finite())
         .group_by("artifact_id", "pid")
         .agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
         .collect(engine="streaming")
@@ -196,7 +201,9 @@ def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None]
 
 
 def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
-    rows = case.scan("sqlnet_waits", None, (pl.col("wait_s") >= FELT_S) & (pl.col("contiguous") != "broken")).collect()
+    rows = case.scan(
+        "sqlnet_waits", None, pl.col("wait_s").is_between(FELT_S, LONGEST_S) & (pl.col("contiguous") != "broken")
+    ).collect()
     for _, part in rows.group_by("artifact_id", "func", "kind", maintain_order=True):
         worst = part.sort("wait_s", descending=True)
         first = worst.row(0, named=True)

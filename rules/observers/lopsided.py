@@ -190,7 +190,7 @@ def _remote(case: CaseTables) -> Iterator[Sighting]:
             **place(other),
             against="its own programs",
             against_value=local["moved"],
-            share=other["moved"] / total,
+            share=min(1.0, other["moved"] / total),
             n=other["n"],
             seen=({"counter": "other_node"},),
         )
@@ -219,7 +219,7 @@ def _free(case: CaseTables) -> Iterator[Sighting]:
                 **place(full),
                 against="the emptiest node",
                 against_value=empty["last"],
-                share=(empty["pct"] - full["pct"]) / 100,
+                share=min(1.0, (empty["pct"] - full["pct"]) / 100),
                 n=nodes.height,
                 seen=({"counter": "node_free_kb"},),
             )
@@ -242,7 +242,7 @@ def _sighting(row: dict[str, Any], who: str, shared: Shared, share: float, other
         t_to=row["t_to"],
         against="the others",
         against_value=others,
-        share=share * min(1.0, row["mean"] / 100.0) if shared.unit == "%" else 0.5 * share,
+        share=min(1.0, share * min(1.0, row["mean"] / 100.0) if shared.unit == "%" else 0.5 * share),
         n=row["n"],
         seen=(shared.seen,),
     )

@@ -2,7 +2,9 @@
 
 Standing out: used at least four fifths of what is allowed. Pairs come from `resource_use` (used and limit in one row),
 from counters and settings whose names belong together (`x_count` and `x_max`, usage and limit of a group), and from
-file systems and memory groups that print both. Normal: below; it is not shown.
+file systems and memory groups that print both. Normal: below; it is not shown. Of descriptors and processes the fullest
+pair of each listing is kept as a measure (descriptors_used_pct, processes_used_pct), normal or not: the descriptors of a
+process against its soft limit, never those of the whole host, which say nothing of one process.
 Worked example: nf_conntrack_count 58 and nf_conntrack_max 60 in one listing: 96.7 % of the table used.
 Cost: the rows of the listings, which are small; counters are filtered by name first. Source: the kernels' and databases'
 own pairs of names.
@@ -23,7 +25,7 @@ from rules.signatures.signatures import Seen
 OBSERVER = Observer(
     "near-limit",
     "What is nearly used up?",
-    ("resource_use", "counters", "params"),
+    ("resource_use", "counters", "params", "fdmap"),
     {
         "linux": "cat /proc/PID/limits; sysctl -a",
         "solaris": "prctl PID; ipcs -A",
@@ -48,9 +50,90 @@ PAIRS = (
 """Name of what is used, and the pattern of the name of its limit in the same listing."""
 
 
+DESCRIPTORS = r"(?i)^(?:process\.max-file-descriptor|(?:max )?open files|nofiles?(?:\(descriptors\))?|(?:open )?descriptors|open_fds)$"
+PROCESSES = (
+    r"(?i)^(?:pids\.current|(?:max )?user processes|nproc|(?:project|zone)\.max-(?:lwps|processes)|proc-sz|processes)$"
+)
+MEASURES = (("descriptors_used_pct", DESCRIPTORS), ("processes_used_pct", PROCESSES))
+"""Measures by the names of what is used. Those of a database (scope oracle) and of the host (sysctl) are something else."""
+
+NOT_OF_ONE = ("oracle", "sysctl")
+
+
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what is nearly used up, the fullest first."""
-    return sorted([*_listed(case), *_paired(case)], key=lambda s: -(s.share or 0.0))
+    """Yield what is nearly used up, the fullest first, then the measures."""
+    found = [*_listed(case), *_paired(case), *_descriptors(case), *_measures(case)]
+    return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
+
+
+def _measures(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the fullest of each listing that `resource_use` has of descriptors and processes."""
+    used, limit = pl.max_horizontal("used", "peak"), pl.col("limit_num")
+    known = (
+        (limit > 0)
+        & (limit < UNLIMITED)
+        & (used >= 0)
+        & used.is_finite()
+        & ~pl.col("scope").is_in(NOT_OF_ONE).fill_null(value=False)
+    )
+    rows = case.scan("resource_use", [*PLACE_COLUMNS, "line_no", "scope", "name", "used", "peak", "limit_num"], known)
+    for measure, names in MEASURES:
+        fullest = (
+            rows.filter(pl.col("name").str.contains(names))
+            .with_columns((100 * used / limit).alias("pct"))
+            .group_by(PLACE_COLUMNS)
+            .agg(pl.col("pct").max(), pl.col("name", "line_no").get(pl.col("pct").arg_max()))
+            .collect(engine="streaming")
+        )
+        for row in fullest.iter_rows(named=True):
+            line = Lines(row["artifact_id"], row["line_no"], row["line_no"], "used and limit")
+            yield _measure(row, measure, str(row["name"]), row["pct"], (line,))
+
+
+def _measure(row: dict[str, Any], name: str, who: str, pct: float, lines: tuple[Lines, ...]) -> Sighting:
+    value = min(100.0, pct)
+    return Sighting(
+        "limit",
+        who,
+        f"{who} has used {figure(value, '%')} of what is allowed",
+        name,
+        value,
+        "%",
+        lines,
+        **place(row),
+        share=value / 100,
+        normal=True,
+    )
+
+
+def _descriptors(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the process with most descriptors against the soft limit, where one artifact has both."""
+    wanted = pl.col("name").str.contains(DESCRIPTORS) & (pl.col("scope") == "limits") & (pl.col("num") > 0)
+    soft = pl.col("privilege").fill_null("soft") == "soft"
+    limits = (
+        case.scan("params", ["artifact_id", "line_no", "entity", "name", "num", "scope", "privilege"], wanted & soft)
+        .group_by("artifact_id")
+        .agg(pl.col("num").min(), pl.col("line_no").first().alias("limit_line"), pl.col("num").n_unique().alias("n"))
+        .filter((pl.col("n") == 1) & (pl.col("num") < UNLIMITED))
+    )
+    counted = (
+        case.scan("fdmap", [*PLACE_COLUMNS, "sample", "pid", "comm", "fd", "line_no"], pl.col("fd") >= 0)
+        .group_by(*PLACE_COLUMNS, "sample", "pid")
+        .agg(pl.col("fd").n_unique().alias("open"), pl.col("comm").first(), pl.col("line_no").max())
+        .group_by(PLACE_COLUMNS)
+        .agg(pl.col("open").max(), pl.col("pid", "comm", "line_no").get(pl.col("open").arg_max()))
+    )
+    for row in counted.join(limits, on="artifact_id").collect(engine="streaming").iter_rows(named=True):
+        a = row["artifact_id"]
+        who = f"{row['comm'] or 'process'} ({row['pid']}) open descriptors"
+        lines = (
+            Lines(a, row["line_no"], row["line_no"], "last of them"),
+            Lines(a, row["limit_line"], row["limit_line"], "limit"),
+        )
+        yield _measure(row, "descriptors_used_pct", who, 100 * row["open"] / row["num"], lines)
+        if NEAR * row["num"] <= row["open"] <= 1.2 * row["num"]:
+            seen: Seen = {"counter": "process.max-file-descriptor"}
+            yield _sighting({**row, "t_local": None}, who, float(row["open"]), row["num"], lines, "", seen)
 
 
 def _listed(case: CaseTables) -> Iterator[Sighting]:
@@ -59,7 +142,7 @@ def _listed(case: CaseTables) -> Iterator[Sighting]:
         case.scan("resource_use", columns)
         .filter((pl.col("limit_num") > 0) & (pl.col("limit_num") < UNLIMITED))
         .with_columns(pl.max_horizontal("used", "peak").alias("most"))
-        .filter(pl.col("most") >= NEAR * pl.col("limit_num"))
+        .filter((pl.col("most") >= NEAR * pl.col("limit_num")) & pl.col("most").is_finite())
         .collect(engine="streaming")
     )
     for row in rows.iter_rows(named=True):
@@ -77,7 +160,7 @@ def _paired(case: CaseTables) -> Iterator[Sighting]:
     params = case.scan("params", [*columns, "entity", "num"]).filter(named).rename({"entity": "item", "num": "value"})
     rows = (
         pl.concat([counters.select(*columns, "item", "value"), params.select(*columns, "item", "value")])
-        .filter(pl.col("value") > 0)
+        .filter((pl.col("value") > 0) & pl.col("value").is_finite())
         .group_by("artifact_id", "host", "item", "name", maintain_order=True)
         .last()
         .collect(engine="streaming")
@@ -88,6 +171,11 @@ def _paired(case: CaseTables) -> Iterator[Sighting]:
     for (_, item), names in by_item.items():
         for name, row in names.items():
             limit = _limit(name, names)
+            if limit is not None and row["value"] <= 1.2 * limit["value"] < UNLIMITED:
+                for measure, known in MEASURES:
+                    if re.search(known, name):
+                        line = Lines(row["artifact_id"], row["line_no"], row["line_no"], "used")
+                        yield _measure(row, measure, name, 100 * row["value"] / limit["value"], (line,))
             if limit is not None and NEAR * limit["value"] <= row["value"] <= 1.2 * limit["value"] < UNLIMITED:
                 lines = (
                     Lines(row["artifact_id"], row["line_no"], row["line_no"], "used"),

@@ -33,12 +33,15 @@ class Observer:
     """Name, the question that the observer answers, and the tables it reads: it runs if any of them has rows.
 
     `next` is what people look at next when something stands out that no signature knows, per system (`*` for any).
+    One that looks `across` artifacts sees the whole case; all others see one artifact at a time, so that adding an
+    artifact costs only its own.
     """
 
     name: str
     question: str
     tables: tuple[str, ...]
     next: Mapping[str, str] = field(default_factory=dict)
+    across: bool = False
 
 
 @dataclass(frozen=True)

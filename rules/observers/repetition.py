@@ -63,6 +63,9 @@ SEVERAL = r"^\d+ targets"
 TARGETS = 3
 """Minimum number of targets of one call that are also told together."""
 
+MOST_GROUPS = 50_000
+"""Maximum number of groups that are kept of a batch of calls, so that a trace with millions of files fits into memory."""
+
 LONGEST_S = 30 * 86400.0
 """Maximum believable time of a call in seconds."""
 
@@ -106,7 +109,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
                 own.median().alias("each"),
             )
         )
-        parts.append(threads)
+        parts.append(bounded(threads))
     if not parts:
         return
     covers = (
@@ -137,7 +140,9 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     untimed = ~pl.col("timed") & (pl.col("n") >= BYTEWISE)
     often = ~moves & (pl.col("n") >= BYTEWISE) & (pl.col("n") >= MOST_CALLS * pl.col("all"))
     out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | often | (forks & (pl.col("n") >= MANY))
-    groups = groups.with_columns(out.fill_null(value=False).alias("out")).sort("out", "wall", "n", descending=True)
+    groups = groups.with_columns(out.fill_null(value=False).alias("out")).sort(
+        "out", "wall", "n", "first", descending=[True, True, True, False]
+    )
     # The call with the most time and the one that is made most are told even if they are as usual.
     usual = pl.concat(
         [groups.filter(pl.col("target").is_null()).sort(by, descending=True).unique("artifact_id", keep="first") for by in ("wall", "n")]
@@ -180,6 +185,33 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         )
 
 
+def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
+    """Return the groups of a batch: all, or the largest by time and by number and the rest of each call as one group."""
+    if threads.height <= most:
+        return threads
+    largest = pl.col("sum").rank("ordinal", descending=True) <= most // 2
+    often = pl.col("n").rank("ordinal", descending=True) <= most // 2
+    marked = threads.with_columns((largest | often).fill_null(value=False).alias("kept"))
+    keys = [*(c for c in GROUP if c != "target"), "pid", "lwp"]
+    rest = (
+        marked.filter(~pl.col("kept"))
+        .group_by(keys)
+        .agg(
+            pl.col("n", "sum").sum(),
+            pl.col("timed").any(),
+            pl.col("bytes").median(),
+            pl.col("first").min(),
+            pl.col("last").max(),
+            pl.col("worst").sort_by("most").last(),
+            pl.col("firsts").explode().sort().head(FIRST_LINES),
+            pl.col("most").max(),
+            pl.col("each").median(),
+            pl.lit("further ones").alias("target"),
+        )
+    )
+    return pl.concat([threads.filter(marked["kept"]), rest.select(threads.columns).cast(dict(threads.schema))])  # type: ignore[arg-type]
+
+
 def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return threads.group_by(keys, maintain_order=True).agg(
         pl.col("n").sum(),
@@ -216,7 +248,8 @@ def _totals(case: CaseTables) -> Iterator[Sighting]:
         "syscall_totals",
         [*PLACE_COLUMNS, "part", "line_no", "line_end", "section", "pid", "name", "n", "total_s", "total_kind"],
     )
-    rows = rows.filter(
+    total = pl.col("total_s")
+    rows = rows.with_columns(pl.when(total.is_between(0, 1e12)).then(total).alias("total_s")).filter(
         pl.col("section").fill_null("call").is_in(["call", "library"])
         & ~pl.col("name").fill_null("").is_in([*ACCEPTS, *POLLS, *CHILDREN])
     )

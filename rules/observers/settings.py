@@ -110,7 +110,11 @@ def _params(case: CaseTables) -> Iterator[tuple[Signature, Sighting]]:
     rows = (
         case.scan("params", [*group, "num", "line_no", "line_end"], named)
         .group_by(group)
-        .agg(pl.col("num").first(), pl.col("line_no").min(), pl.col("line_end").get(pl.col("line_no").arg_min()))
+        .agg(
+            pl.col("num").filter(pl.col("num").is_finite()).first(),
+            pl.col("line_no").min(),
+            pl.col("line_end").get(pl.col("line_no").arg_min()),
+        )
         .sort(*PLACE_COLUMNS, "line_no", "name", nulls_last=True)
         .head(MOST_SETTINGS)
         .collect(engine="streaming")

@@ -3,6 +3,7 @@
 Standing out: a counter that signatures know as one that should be still (strength mechanism or shape), or whose name
 says so (drop, overflow, fail, retrans ...), and that moved: per second where two samples exist, else its total, with the
 traffic of the same group where there is any. Normal: zero, or less than a thousandth of the group's traffic.
+Shares of the traffic that mechanisms name as measures come from `traffic`.
 Worked example: `TCPReqQFullDrop` 4,711 more in 60 s: 78.5 per s.
 Cost: one aggregation over the counters. Source: RFC 1213 and the kernels' own descriptions, by signature.
 """
@@ -17,12 +18,13 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Observer, Sighting, figure, lines_of, place
+from rules.observers.traffic import measures
 from rules.signatures.signatures import Seen, recognise
 
 OBSERVER = Observer(
     "still-counters",
     "Which counters move that should stand still?",
-    ("counters",),
+    ("counters", "tcp_flows"),
     {
         "linux": "nstat -az; ethtool -S INTERFACE, twice, 60 s apart",
         "solaris": "netstat -s; kstat -n INTERFACE, twice, 60 s apart",
@@ -55,6 +57,9 @@ TIMES = 10.0
 READ = ("line_no", "line_end", "t_local", "sample", "first", "interval_s", "value", "delta", "mode", "unit")
 """Columns that are read beside those that name a counter."""
 
+LONGEST_S = 366 * 86400.0
+"""Maximum believable interval between two samples in seconds."""
+
 LONG_S = 1e-9
 
 
@@ -65,7 +70,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     number = pl.col("value").is_not_null() & pl.col("value").is_finite()
     # Two outputs of one file are two samples of the same counter, also where nothing tells the time between them.
     rise = pl.coalesce("delta", pl.col("value").diff())
-    flow = pl.when(pl.col("mode") == "rate").then(pl.col("value")).otherwise(rise)
+    moved = pl.when(pl.col("mode") == "rate").then(pl.col("value")).otherwise(rise)
+    flow = pl.when(moved.is_finite()).then(moved)
     # The first sample has no rise to compare; alone, it is the largest.
     largest = flow.fill_null(float("-inf")).arg_max()
     made = (
@@ -89,8 +95,13 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .sort(*keys, nulls_last=True)
         .collect(engine="streaming")
     )
-    found = list(_found(made))
-    found.sort(key=lambda x: -x[0])
+    yield from moving(made)
+    yield from measures(case)
+
+
+def moving(made: pl.DataFrame) -> Iterator[Sighting]:
+    """Yield the counters that should be still and moved; `made` has the columns of the aggregation in `observe`."""
+    found = sorted(_found(made), key=lambda x: -x[0])
     yield from (s for _, s in found)
 
 
@@ -141,7 +152,8 @@ def _sighting(
     row: dict[str, Any], amount: float, share: float | None, moved: float | None, seen: Seen, weight: float
 ) -> Sighting:
     who = " ".join(str(row[k]) for k in ("grp", "item", "name") if row[k])
-    seconds = row["interval_s"] * row["n_flows"] if moved is not None and row["interval_s"] else None
+    between = row["interval_s"] if (row["interval_s"] or 0.0) < LONGEST_S else None
+    seconds = between * row["n_flows"] if moved is not None and between else None
     if row["mode"] == "rate":
         amount = amount / max(1, row["n_flows"])
         text, unit = f"{who} counted {figure(amount, 'per s')} in the mean of {row['n_flows']} samples", "per s"

@@ -37,13 +37,16 @@ LONGEST_S = 30 * 86400.0
 NEAR = 0.005
 """Maximum difference, as part of the duration, between two that one timer ended."""
 
+MOST_CALLS = 100_000
+"""Maximum number of long calls that are looked at of a batch: the longest."""
+
 CROWD = 3
 """Minimum number of equal durations: two may agree by chance."""
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield crowds of equal durations and single known timers, the longest together first."""
-    parts = list(calls(case, OWN_S.is_between(LEAST_S, LONGEST_S)))
+    parts = [rows.top_k(MOST_CALLS, by="own_s") for rows in calls(case, OWN_S.is_between(LEAST_S, LONGEST_S))]
     if not parts:
         return
     key = [*PLACE_COLUMNS, "name", "target"]

@@ -46,7 +46,8 @@ def calls(case: CaseTables, where: pl.Expr) -> Iterator[pl.DataFrame]:
             made = makers(case)
         at = pl.coalesce(nanoseconds(DONE_S), pl.col("line_no"))
         found = with_targets(rows.with_columns(at.alias("done_ns")), made, births)
-        yield found.with_columns(OWN_S.alias("own_s"), DONE_S.alias("done_s")).select(KEPT)
+        own, done = (pl.when(time.is_finite()).then(time) for time in (OWN_S, DONE_S))
+        yield found.with_columns(own.alias("own_s"), done.alias("done_s")).select(KEPT)
 
 
 def on(row: Mapping[str, Any]) -> str:

@@ -94,3 +94,23 @@ def test_samples_since_boot_and_odd_values_do_not_count() -> None:
 def test_one_phase_and_nothing_give_nothing() -> None:
     assert seen("vmstat") == []
     assert seen("vmstat", *samples(GOOD, "usr", 5, 50, 95)) == []
+
+
+def test_phases_of_one_host_are_compared_across_artifacts() -> None:
+    good = samples({**GOOD, "artifact_id": 1}, "usr", 10, 10, 10)
+    bad = samples({**BAD, "artifact_id": 2}, "usr", 90, 90, 90)
+    (made,) = seen("vmstat", *good, *bad)
+    assert made.headline == "usr: 90 % in the median of phase bad, 10 % in phase good"
+    assert [(c.artifact, c.role) for c in made.lines] == [(2, "highest of phase bad"), (1, "lowest of phase good")]
+
+
+def test_artifacts_of_unknown_hosts_are_not_compared() -> None:
+    good, bad = (
+        samples({"phase": p, "artifact_id": a}, "usr", v, v, v) for p, a, v in (("good", 1, 9), ("bad", 2, 90))
+    )
+    assert seen("vmstat", *good, *bad) == []
+
+
+def test_hosts_of_two_artifacts_have_different_work() -> None:
+    a, b = (samples({"host": h, "artifact_id": n}, "usr", v, v, v) for h, n, v in (("a", 1, 9), ("b", 2, 90)))
+    assert seen("vmstat", *a, *b) == []

@@ -15,7 +15,8 @@ def calls(*rows: tuple[str, float, dict[str, Any]]) -> list[Sighting]:
          "dur_hi_s": s, "elapsed_s": s, "contiguous": "proven", **more}
         for n, (name, s, more) in enumerate(rows, 1)
     ]  # fmt: skip
-    return list(observe(Case.of_tables({"syscalls": made})))
+    found = observe(Case.of_tables({"syscalls": made}))
+    return [s for s in found if s.kind != "outside-calls"]  # the rows are a second apart
 
 
 def test_a_long_call_is_told_with_the_others_there() -> None:

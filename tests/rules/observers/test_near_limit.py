@@ -12,7 +12,8 @@ from rules.observers.observer import Sighting
 
 
 def seen(table: str, *rows: dict[str, Any]) -> list[Sighting]:
-    return list(observe(Case.of_tables({table: [{"line_no": n, **row} for n, row in enumerate(rows, 1)]})))
+    case = Case.of_tables({table: [{"line_no": n, **row} for n, row in enumerate(rows, 1)]})
+    return [s for s in observe(case) if not s.normal]
 
 
 @pytest.mark.parametrize(("used", "stands"), [(79.0, False), (80.0, True), (100.0, True)])
@@ -62,5 +63,43 @@ def test_a_setting_can_be_the_limit() -> None:
         "counters": [{"line_no": 1, "name": "pids.current", "value": 99.0}],
         "params": [{"line_no": 2, "name": "pids.max", "num": 100.0}],
     }
-    (made,) = observe(Case.of_tables(rows))
+    (made,) = (s for s in observe(Case.of_tables(rows)) if not s.normal)
     assert made.share == pytest.approx(0.99)
+
+
+def measures(tables: dict[str, list[dict[str, Any]]]) -> list[tuple[str, float]]:
+    case = Case.of_tables({t: [{"line_no": n, **row} for n, row in enumerate(rows, 1)] for t, rows in tables.items()})
+    return [(s.name, s.value) for s in observe(case) if s.normal]
+
+
+def test_the_fullest_of_a_listing_is_a_measure() -> None:
+    row = {"scope": "project", "name": "process.max-file-descriptor"}
+    rows = [{**row, "used": used, "limit_num": 256.0} for used in (12.0, 64.0, 32.0)]
+    assert measures({"resource_use": rows}) == [("descriptors_used_pct", 25.0)]
+    rows = [{"scope": "project", "name": "project.max-lwps", "used": 10.0, "limit_num": 100.0}]
+    assert measures({"resource_use": rows}) == [("processes_used_pct", 10.0)]
+
+
+def test_the_host_and_a_database_say_nothing_of_one_process() -> None:
+    host = {"scope": "sysctl", "name": "fs.file-nr", "used": 9600.0, "limit_num": 814000.0}
+    assert (
+        measures({"resource_use": [host, {"scope": "oracle", "name": "processes", "used": 1.0, "limit_num": 9.0}]})
+        == []
+    )
+
+
+def test_a_group_s_processes_are_a_measure() -> None:
+    pair = [{"name": "pids.current", "value": 30.0}, {"name": "pids.max", "value": 100.0}]
+    assert measures({"counters": pair}) == [("processes_used_pct", 30.0)]
+
+
+@pytest.mark.parametrize(("n", "stands"), [(8, True), (7, False)])
+def test_open_descriptors_against_the_soft_limit_beside_them(n: int, stands: bool) -> None:
+    limits = [
+        {"scope": "limits", "name": "open files", "num": num, "privilege": p}
+        for p, num in (("soft", 10.0), ("hard", 4096.0))
+    ]
+    tables = {"fdmap": [{"pid": 7, "comm": "java", "fd": fd} for fd in range(n)], "params": limits}
+    assert measures(tables) == [("descriptors_used_pct", 10.0 * n)]
+    case = Case.of_tables({t: [{"line_no": k, **row} for k, row in enumerate(rows, 1)] for t, rows in tables.items()})
+    assert any(not s.normal for s in observe(case)) is stands

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 from rules.case.case import Case
 from rules.observers.observer import Sighting
-from rules.observers.repetition import BYTEWISE, MANY, OPENED, observe
+from rules.observers.repetition import BYTEWISE, MANY, OPENED, bounded, observe
 
 
 def calls(n: int, name: str, s: float, **more: Any) -> list[Sighting]:
@@ -65,3 +66,18 @@ def test_a_series_of_connects(n: int, normal: bool) -> None:
     assert made.normal is normal
     assert made.headline.endswith("10 ms each (median), 20 ms at most, 10 ms at least")
     assert [(c.line_from, c.role) for c in made.lines] == [(2, "longest"), (1, "first")]
+
+
+def test_a_batch_keeps_its_largest_groups_and_the_rest_as_one() -> None:
+    rows = [
+        {"artifact_id": 1, "host": None, "phase": None, "clock": None, "name": "openat", "kind": "file", "target": f"/f{n}", "pid": 1, "lwp": 1, "n": n,
+         "sum": 0.1, "timed": True, "bytes": None, "first": n, "last": n, "worst": n, "firsts": [n], "most": 0.1, "each": 0.1}
+        for n in range(1, 101)
+    ]  # fmt: skip
+    threads = pl.DataFrame(rows, schema_overrides={"bytes": pl.Float64})
+    assert bounded(threads, 100).equals(threads)
+    held = bounded(threads, 20)
+    assert held.height <= 21
+    assert held["n"].sum() == threads["n"].sum()
+    assert "/f100" in held["target"].to_list()
+    assert "further ones" in held["target"].to_list()

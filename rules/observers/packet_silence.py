@@ -1,0 +1,176 @@
+"""Long silences on connections in lists of packets: who did not speak, and what was sent again.
+
+A packet speaks if it has payload or a SYN (every UDP packet does). Between two packets that speak on one connection one
+side was silent: the server before its answer (a wait of the client), the client before its next request (idle), either
+within what it sends (a pause), or a sender that sends the same again because nothing came back: 1, 2, 4 s apart for a SYN.
+The client is who sent the SYN, else the side with the higher port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import FELT_S, Lines, Sighting, figure, place
+from rules.observers.traced import union
+from rules.signatures.signatures import Seen
+
+LONGEST_S = 30 * 86400.0
+"""Maximum believable silence in seconds."""
+
+GAPS = 5_000
+"""Maximum number of silences that are looked at: the longest."""
+
+KINDS = ("syn", "again", "answer", "pause", "rest")
+CONNECTION = [*PLACE_COLUMNS, "part", "conn"]
+
+
+def silences(case: CaseTables) -> Iterator[Sighting]:
+    """Yield silences of `FELT_S` or more by kind and server, and those of clients at rest as one idle sighting."""
+    spoken = _spoken(case)
+    gap, kind = pl.col("gap"), pl.col("kind")
+    long = (
+        spoken.filter(gap.is_between(FELT_S, LONGEST_S) & kind.is_not_null())
+        .top_k(GAPS, by="gap")
+        .collect(engine="streaming")
+        .sort("gap", "line_no", descending=[True, False])
+    )
+    if long.is_empty():
+        return
+    server = ["artifact_id", "host", "kind", "server", "server_port"]
+    usual = (
+        spoken.filter(gap.is_between(0, FELT_S, closed="left") & (kind == "answer"))
+        .group_by(*server[:2], *server[3:])
+        .agg(pl.len().alias("n"), gap.median().alias("middle"))
+        .collect(engine="streaming")
+    )
+    spans = (
+        spoken.group_by("artifact_id", "conn")
+        .agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
+        .join(long.lazy().select("artifact_id", "conn").unique(), on=["artifact_id", "conn"], how="semi")
+        .collect(engine="streaming")
+    )
+    rests = long.filter(kind == "rest")
+    rest_of = {key: float(rows["gap"].sum()) for key, rows in rests.group_by("artifact_id", "conn")}
+    of = {(a, c): max(0.0, span - rest_of.get((a, c), 0.0)) for a, c, span in spans.iter_rows()}
+    normal = {(a, h, s, p): (n, middle) for a, h, s, p, n, middle in usual.iter_rows()}
+    for _, rows in long.filter(kind != "rest").group_by(server, maintain_order=True):
+        whole = sum(of.get(key, 0.0) for key in rows.select("artifact_id", "conn").unique().iter_rows())
+        yield _sighting(rows, normal, whole)
+    for _, rows in rests.group_by("artifact_id", maintain_order=True):
+        first = rows.row(0, named=True)
+        n = rows["conn"].n_unique()
+        yield Sighting(
+            "idle",
+            f"{first['client']} to {_end(first)}",
+            f"{n:,} connection{'s' if n != 1 else ''} rested until the next request in {rows.height:,} gaps,"
+            f" the longest {figure(first['gap'], 's')}",
+            "gap_s",
+            first["gap"],
+            "s",
+            _lines(first),
+            **place(first),
+            n=rows.height,
+            idle="waits until the client asks again",
+        )
+
+
+def _spoken(case: CaseTables) -> pl.LazyFrame:
+    """Return packets that speak with the gap since the one before on the connection, its kind, and both ends."""
+    columns = ["part", "line_no", "t_local", "proto", "src", "sport", "dst", "dport", "flags", "seq", "len"]
+    syn = pl.col("flags").str.contains("S", literal=True).fill_null(value=False)
+    udp = pl.col("proto").str.to_lowercase().str.starts_with("udp").fill_null(value=False)
+    ends = pl.all_horizontal(pl.col("src", "sport", "dst", "dport").is_not_null())
+    rows = case.scan("packets", [*PLACE_COLUMNS, *columns], ends & pl.col("t_local").is_finite())
+    source, target = pl.struct("src", "sport").hash(), pl.struct(src="dst", sport="dport").hash()
+    rows = rows.filter((pl.col("len") > 0).fill_null(value=False) | syn | udp).with_columns(
+        source.alias("from"), (source ^ target).alias("conn"), syn.alias("syn"), udp.alias("udp")
+    )
+    opener = pl.col("from").filter(pl.col("syn") & ~pl.col("flags").str.contains(".", literal=True))
+    by_client = pl.coalesce(pl.col("from") == opener.first().over(CONNECTION), pl.col("sport") > pl.col("dport"))
+    before = {c: pl.col(c).shift(1).over(CONNECTION) for c in ("t_local", "line_no", "from", "seq", "len", "syn")}
+    rows = rows.with_columns(
+        by_client.alias("by_client"),
+        (pl.col("t_local") - before["t_local"]).alias("gap"),
+        before["line_no"].alias("line_before"),
+        (pl.col("from") == before["from"]).alias("same"),
+        before["syn"].alias("syn_before"),
+        ((pl.col("seq") <= before["seq"]) & (pl.col("len") > 0) & (before["len"] > 0)).alias("seq_again"),
+    )
+    same, syn_again = pl.col("same"), pl.col("syn") & pl.col("syn_before")
+    repeated = pl.col("seq_again").fill_null(value=False) | (pl.col("udp") & pl.col("by_client"))
+    kind = (
+        pl.when(same & syn_again).then(pl.lit("syn"))
+        .when(syn_again & pl.col("by_client")).then(None)  # its side's silence was told with the answers sent again
+        .when(same & repeated).then(pl.lit("again"))
+        .when(~pl.col("by_client") & (~same | pl.col("syn_before"))).then(pl.lit("answer"))
+        .when(same | pl.col("syn_before")).then(pl.lit("pause"))
+        .when(~same).then(pl.lit("rest"))
+    )  # fmt: skip
+    client, to = (
+        pl.col("by_client"),
+        {"server": ("dst", "src"), "server_port": ("dport", "sport"), "client": ("src", "dst")},
+    )
+    return rows.with_columns(
+        kind.alias("kind"), *(pl.when(client).then(a).otherwise(pl.col(b)).alias(name) for name, (a, b) in to.items())
+    )
+
+
+def _end(row: Mapping[str, Any]) -> str:
+    return f"{row['server']}:{row['server_port']}"
+
+
+def _lines(row: Mapping[str, Any]) -> tuple[Lines, ...]:
+    before, line, artifact = row["line_before"], row["line_no"], row["artifact_id"]
+    return (Lines(artifact, before, before, "before the silence"), Lines(artifact, line, line, "after the silence"))
+
+
+def _sighting(rows: pl.DataFrame, normal: Mapping[tuple[Any, ...], tuple[int, float]], whole: float) -> Sighting:
+    """Return the sighting of the silences of one kind at one server, the longest first."""
+    first = rows.row(0, named=True)
+    took, end, client = figure(first["gap"], "s"), _end(first), first["client"]
+    sender, receiver = (client, end) if first["by_client"] else (end, client)
+    text = {
+        "syn": f"{sender} sent its {'SYN' if first['by_client'] else 'SYN/ACK'} to {receiver} again after {took}",
+        "again": f"{sender} sent the same to {receiver} again after {took}",
+        "answer": f"{end} answered {client} after {took}",
+        "pause": f"{sender} paused {took} within what it sent to {receiver}",
+    }[first["kind"]]
+    intervals = rows.select(pl.col("t_local").alias("done_s"), pl.col("gap").alias("own_s"))
+    seconds = union(intervals)
+    if rows.height > 1:
+        text += f", {rows.height:,} such silences {figure(seconds, 's')} together"
+    key = (first["artifact_id"], first["host"], first["server"], first["server_port"])
+    n, middle = normal.get(key, (0, None)) if first["kind"] == "answer" else (0, None)
+    if middle is not None:
+        others = f"{n:,} answers" if n > 1 else "answer"
+        text += f", the other {others} came after {figure(middle, 's')} (median)"
+    # A pause is a side's own business: it is told, but not as time that somebody lost.
+    lost = first["kind"] != "pause"
+    port: Seen = {"port": first["server_port"]}
+    forms: dict[str, tuple[Seen, ...]] = {
+        "syn": ({"counter": "TCPSynRetrans"},),
+        "again": ({"port": 53, "seconds": round(first["gap"], 6)},) if first["server_port"] == 53 else ({"counter": "RetransSegs"},),
+        "answer": ({**port, "seconds": round(first["gap"], 6)}, port),
+    }  # fmt: skip
+    return Sighting(
+        "wait" if lost else "pause",
+        end,
+        text,
+        "gap_s",
+        first["gap"],
+        "s",
+        tuple(c for r in rows.head(5).iter_rows(named=True) for c in _lines(r)),
+        **place(first),
+        t_from=first["t_local"] - first["gap"],
+        t_to=first["t_local"],
+        against="the other answers of the same server" if middle is not None else None,
+        against_value=middle,
+        seconds=seconds if lost else None,
+        of_s=max(whole, seconds) if lost and whole > 0 else None,
+        n=rows.height,
+        seen=forms.get(first["kind"], ()),
+    )

@@ -1,0 +1,60 @@
+"""Shares of the traffic: only growth counts, zero since boot is zero, and few segments say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.traffic import LEAST_SENT, measures
+
+
+def of(table: str, *rows: dict[str, Any]) -> list[Sighting]:
+    return list(measures(Case.of_tables({table: [{"line_no": n, **row} for n, row in enumerate(rows, 1)]})))
+
+
+def tcp(name: str, value: float, **more: Any) -> dict[str, Any]:
+    return {"grp": "tcp", "name": name, "mode": "total", "value": value, **more}
+
+
+@pytest.mark.parametrize(("again", "normal"), [(100.0, False), (99.0, True)])
+def test_one_in_a_hundred_sent_again_stands_out(again: float, normal: bool) -> None:
+    (made,) = of(
+        "counters", tcp("TcpRetransSegs", 9e5), tcp("TcpOutSegs", 1e9),
+        tcp("TcpRetransSegs", 9e5 + again), tcp("TcpOutSegs", 1e9 + 1e4),
+    )  # fmt: skip
+    assert (made.name, made.value, made.normal) == ("packet_retransmit_pct", again / 100, normal)
+    assert [c.line_from for c in made.lines] == [3, 4]
+
+
+def test_a_share_since_boot_says_nothing_but_zero() -> None:
+    assert of("counters", tcp("segments retransmitted", 50.0), tcp("segments sent out", 1e6)) == []
+    (made,) = of("counters", tcp("segments retransmitted", 0.0), tcp("segments sent out", 1e6))
+    assert (made.value, made.normal) == (0.0, True)
+
+
+def test_rates_of_sar_are_growth_already() -> None:
+    (made,) = of(
+        "counters", {"grp": "atmptf/s", "name": "retrseg/s", "mode": "rate", "value": 4.0},
+        {"grp": "active/s", "name": "oseg/s", "mode": "rate", "value": 80.0},
+    )  # fmt: skip
+    assert made.value == 5.0
+
+
+@pytest.mark.parametrize(("n", "length"), [(LEAST_SENT, 1), (LEAST_SENT - 1, 0)])
+def test_connections_in_packets(n: int, length: int) -> None:
+    made = of("tcp_flows", {"n_packets": n - 10, "retransmits": 0}, {"n_packets": 10, "retransmits": 2})
+    assert len(made) == length
+    assert all((m.value, m.lines[0].line_from) == (2.0, 2) for m in made)
+
+
+def test_drops_of_interfaces_are_a_rate() -> None:
+    eth = {"grp": "iface", "item": "eth0", "name": "RX dropped", "mode": "total"}
+    (made,) = of("counters", {**eth, "value": 5.0}, {**eth, "value": 65.0, "delta": 60.0, "interval_s": 30.0})
+    assert (made.name, made.value) == ("interface_drops_ps", 2.0)
+    (made,) = of("counters", {**eth, "value": 0.0})
+    assert made.value == 0.0
+    assert of("counters", {**eth, "value": 5.0}) == []
+    assert of("counters", {**eth, "value": float("nan")}, {**eth, "value": -1.0}) == []
