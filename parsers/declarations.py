@@ -47,6 +47,9 @@ class Kind:
     collect: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Table -> system (`*` for every one) -> the command that collects it, for tables that `rules/collecting` lists nowhere."""
 
+    next: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """System (`*` for every other one) -> what people who have read one ask for next, the most telling first."""
+
 
 @dataclass(frozen=True)
 class Counter:

@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from parsers.kinds import kinds
 from rules.model import Request
 from rules.writing.rule import Need
+
+T = TypeVar("T")
 
 SYSADMIN, DBA, NETWORK, TEAM = "system administrator", "DBA", "network engineer", "the team that reported it"
 
@@ -330,8 +333,8 @@ def _of_kinds(table: str) -> Mapping[str, str]:
     return next((kind.collect[table] for kind in kinds().values() if table in kind.collect), {})
 
 
-def of_system(commands: Mapping[str, str], system: str | None) -> str | None:
-    """Return the command for a system or a variant of one (`variant_of`), else that of every system, else None."""
+def of_system(commands: Mapping[str, T], system: str | None) -> T | None:
+    """Return the command (or commands) for a system or a variant of one (`variant_of`), else that of every system."""
     name = system or ""
     return commands.get(name) or commands.get(name.split("-")[0]) or commands.get(_EVERY)
 

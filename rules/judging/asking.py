@@ -40,6 +40,12 @@ BY_SIGHT = 0.6
 HINT = re.compile(r"(?:the|which|what|how|whether|an?|in|of|number|load|order|state|size|length|log) ")
 """How a signature's ask begins that is advice to a reader, no command."""
 
+BY_KIND = 0.5
+"""Worth of what people who have read such an artifact ask for next; each later one counts 0.8 of the one before."""
+
+DATABASES = re.compile(r"sqlplus|mysql|psql|lsnrctl|the alert log|the slow log")
+"""How an ask begins that a database administrator answers."""
+
 KNOWN = 0.5
 """Factor for the general next step of an observation whose mechanism has steps of its own."""
 
@@ -63,6 +69,8 @@ class Candidate:
     decides: tuple[str, ...]
     worth: float
     reasons: tuple[str, ...] = ()
+    again: frozenset[str] = frozenset()
+    """Programs that it names to be run once more, although their output is there."""
 
     @property
     def why(self) -> str:
@@ -74,7 +82,7 @@ class Candidate:
     def tools(self) -> frozenset[str]:
         """Return the first word of each command that it names."""
         return frozenset(
-            m[1].rpartition("/")[2] for m in re.finditer(r"(?:^|[;&|] *)(?:timeout .*?\d+ )?([\w./-]+)", self.ask)
+            m[1].rpartition("/")[2] for m in re.finditer(r"(?:^|[;&] *)(?:timeout .*?\d+ )?([\w./-]+)", self.ask)
         )
 
 
@@ -99,6 +107,7 @@ def asks(
             *_of_explanations(explained, systems),
             *_of_leader(leader, findings, systems),
             *_of_observations(observed, systems),
+            *_of_kinds(case, systems),
             *_of_board(findings, wanted),
             *_of_rules(not_evaluable),
         ]
@@ -144,6 +153,19 @@ def _of_observations(observed: Sequence[Mapping[str, Any]], systems: Mapping[str
         if general:
             known = KNOWN if row["mechanism"] else 1.0
             yield Candidate(general, commands.SYSADMIN, host, os, (row["subject"],), worth * known, (row["headline"],))
+
+
+def _of_kinds(case: Case, systems: Mapping[str, str | None]) -> Iterator[Candidate]:
+    """Yield what people who have read such artifacts ask for next, once per kind and host."""
+    for host, held in _kinds(case).items():
+        os = systems.get(host or "")
+        for kind in sorted(held & kinds().keys()):
+            known = kinds()[kind]
+            title = known.title or kind
+            for n, ask in enumerate(commands.of_system(known.next, os) or ()):
+                who = commands.DBA if DATABASES.match(ask) else commands.SYSADMIN
+                worth = BY_KIND * 0.8**n
+                yield Candidate(ask, who, host, os, (kind,), worth, (f"what follows {title}",), frozenset(known.tools))
 
 
 def _of_leader(
@@ -206,6 +228,7 @@ def _merged(candidates: Iterable[Candidate]) -> list[Candidate]:
                 worth=held.worth + c.worth,
                 decides=tuple(dict.fromkeys([*held.decides, *c.decides])),
                 reasons=tuple(dict.fromkeys([*held.reasons, *c.reasons])),
+                again=held.again | c.again,
             )
             if held
             else c
@@ -214,21 +237,29 @@ def _merged(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _uploaded(case: Case) -> Mapping[str | None, frozenset[str]]:
-    """Return for each host the programs whose output was uploaded."""
+    """Return for each host the kinds that were uploaded and the programs that print them."""
+    return {
+        host: held.union(*(kinds()[kind].tools for kind in held if kind in kinds()))
+        for host, held in _kinds(case).items()
+    }
+
+
+def _kinds(case: Case) -> Mapping[str | None, frozenset[str]]:
+    """Return for each host the kinds that were uploaded."""
     found: dict[str | None, set[str]] = {}
     for artifact in case.spec.artifacts:
         of = {p["part"]: p.get("kind") for p in case.manifests.get(artifact.id, {}).get("parts", [])}
         for part in artifact.parts:
             kind = of.get(part.part)
             if kind:
-                found.setdefault(part.host, set()).update([kind, *(kinds()[kind].tools if kind in kinds() else ())])
-    return {host: frozenset(tools) for host, tools in found.items()}
+                found.setdefault(part.host, set()).add(kind)
+    return {host: frozenset(held) for host, held in found.items()}
 
 
 def _there(c: Candidate, uploaded: Mapping[str | None, frozenset[str]]) -> bool:
     """Return whether everything that a candidate asks for was uploaded for its host."""
     have = uploaded.get(c.host, frozenset()) | (uploaded.get(None, frozenset()) if c.host is None else frozenset())
-    return bool(c.tools) and c.tools <= have
+    return bool(c.tools) and c.tools <= have - c.again
 
 
 def _cost(ask: str) -> str:

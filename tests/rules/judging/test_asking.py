@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from parsers.kinds import kinds
 from rules.case.case import Case
 from rules.judging.asking import MOST, asks
+from rules.model import ArtifactSpec, CaseSpec, PartSpec
 from rules.observers.observer import observers
 from tests.rules.judging.test_observing import row
 
@@ -32,3 +34,28 @@ def test_idle_ones_ask_for_nothing_and_three_are_the_most() -> None:
     assert asked(row(1, idle="waits for work", asks=["iostat -x 1"])) == []
     many = [row(n, asks=[f"tool{n} -x"], observer="difference") for n in range(1, 6)]
     assert asked(*many) == [f"tool{n} -x" for n in range(1, MOST + 1)]
+
+
+def after(*names: str, os: str = "linux") -> list[str]:
+    parts = tuple(PartSpec(n, 1, 9, host="db1") for n in range(1, len(names) + 1))
+    case = Case.of_tables({}, CaseSpec(artifacts=(ArtifactSpec(1, "paste.txt", "0" * 64, parts=parts),)))
+    case.manifests = {1: {"parts": [{"part": n, "kind": kind} for n, kind in enumerate(names, 1)]}}
+    return [a.ask for a in asks(case, {"db1": os}, (), (), (), ())[0]]
+
+
+def test_each_kind_has_next_steps_even_if_nothing_stands_out() -> None:
+    assert after("vmstat") == list(kinds()["vmstat"].next["linux"])[:MOST]
+    assert after("vmstat", os="solaris") == list(kinds()["vmstat"].next["solaris"])[:MOST]
+    assert after("vmstat", os="beos") == []
+    assert "vmstat -t 5 12" in after("pmap")
+    assert "vmstat -t 5 12" not in after("pmap", "vmstat"), "it was uploaded"
+
+
+def test_the_same_dump_is_asked_for_once_more() -> None:
+    assert after("pstack", os="solaris")[0].startswith("pstack PID, three times")
+
+
+def test_every_next_step_is_for_a_known_system() -> None:
+    for name, kind in kinds().items():
+        assert set(kind.next) <= {"*", "linux", "solaris", "aix", "hpux", "freebsd", "macos", "windows"}, name
+        assert all(ask == ask.strip() and len(ask) < 200 for asked in kind.next.values() for ask in asked), name

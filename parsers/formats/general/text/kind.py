@@ -9,4 +9,10 @@ KIND = Kind(
     titles="texts that no format knows",
     axis="text",
     rows_optional=True,
+    next={
+        "linux": (
+            "journalctl --since '1 hour ago' --no-pager; dmesg -T",
+            "ps -eLo pid,tid,stat,wchan:32,pcpu,args --sort=-pcpu; cat /proc/PID/stack",
+        ),
+    },
 )

@@ -7,4 +7,7 @@ from parsers.declarations import Kind
 KIND = Kind(
     tools=("kstat", "arcstat"),
     intervals={"kstat": (), "arcstat": ()},
+    next={
+        "*": ("kstat -p of the module, twice, 60 s apart", "prstat -mL 5 12"),
+    },
 )

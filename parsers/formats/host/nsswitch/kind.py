@@ -8,4 +8,8 @@ KIND = Kind(
     title="list of name sources (nsswitch)",
     titles="lists of name sources (nsswitch)",
     words=("parameter",),
+    next={
+        "linux": ("time getent hosts NAME; time getent passwd USER", "dig NAME @SERVER; cat /etc/resolv.conf"),
+        "*": ("time getent hosts NAME; nslookup NAME SERVER",),
+    },
 )

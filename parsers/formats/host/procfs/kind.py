@@ -8,4 +8,7 @@ KIND = Kind(
     title="file of /proc",
     titles="files of /proc",
     sampled=True,
+    next={
+        "linux": ("cat of the same files again, 60 s apart", "ps -eLo pid,tid,stat,wchan:32,pcpu,args; top -b -n 1"),
+    },
 )

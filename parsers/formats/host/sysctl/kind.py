@@ -9,4 +9,11 @@ KIND = Kind(
     titles="lists of kernel settings",
     tools=("sysctl", "prctl", "ulimit", "limit", "plimit", "getconf"),
     words=("parameter",),
+    next={
+        "linux": (
+            "nstat -az; cat /proc/PID/limits, twice, 60 s apart",
+            "dmesg -T; journalctl --since '1 hour ago' --no-pager",
+        ),
+        "solaris": ("prctl PID; ipcs -A",),
+    },
 )

@@ -9,4 +9,8 @@ KIND = Kind(
     titles="lists of shared memory and semaphores",
     tools=("ipcs",),
     words=("parameter",),
+    next={
+        "linux": ("ipcs -a; ipcs -l; sysctl kernel.sem kernel.shmmax kernel.shmall", "pmap -x PID; cat /proc/meminfo"),
+        "solaris": ("ipcs -A; prctl PID; pmap -xs PID",),
+    },
 )

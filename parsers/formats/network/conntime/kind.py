@@ -8,4 +8,13 @@ KIND = Kind(
     title="list of connection times",
     titles="lists of connection times",
     tools=("tnsping",),
+    next={
+        "linux": (
+            "strace -f -ttt -T -o FILE COMMAND",
+            "perf record -g COMMAND; perf report --stdio",
+            "tcpdump -i any -s 128 -w FILE host ADDRESS for the time of one run",
+        ),
+        "solaris": ("truss -f -d -D -E -o FILE COMMAND", "snoop -s 128 -o FILE host ADDRESS for the time of one run"),
+        "*": ("truss -f -d -D -o FILE COMMAND",),
+    },
 )

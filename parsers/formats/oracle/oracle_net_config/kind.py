@@ -8,4 +8,7 @@ KIND = Kind(
     tools=("lsnrctl",),
     words=("parameter",),
     masks_descriptors=True,
+    next={
+        "*": ("tnsping ALIAS 10; lsnrctl status", "listener.log of the hour"),
+    },
 )

@@ -11,4 +11,16 @@ KIND = Kind(
     tracer="Oracle Net trace",
     words=("function", "packet", "error"),
     masks_descriptors=True,
+    next={
+        "linux": (
+            "tnsping ALIAS 10; lsnrctl status",
+            "strace -f -ttt -T -o FILE sqlplus USER@ALIAS",
+            "listener.log of the hour",
+        ),
+        "*": (
+            "tnsping ALIAS 10; lsnrctl status",
+            "truss -f -d -D -E -o FILE sqlplus USER@ALIAS",
+            "listener.log of the hour",
+        ),
+    },
 )

@@ -10,4 +10,7 @@ KIND = Kind(
     tracer="DTrace",
     tools=("dtrace", "bpftrace"),
     words=("call", "error", "signal", "fault", "trace"),
+    next={
+        "*": ("prstat -mL 5 12; vmstat 5 12",),
+    },
 )

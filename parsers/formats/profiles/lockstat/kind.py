@@ -6,4 +6,7 @@ from parsers.declarations import Kind
 
 KIND = Kind(
     tools=("lockstat", "plockstat"),
+    next={
+        "*": ("prstat -mL 5 12; mpstat 5 12", "pstack PID"),
+    },
 )

@@ -9,4 +9,7 @@ KIND = Kind(
     titles="profiles of the processors",
     tools=("perf",),
     words=("call", "error", "signal", "fault", "trace"),
+    next={
+        "linux": ("perf stat -a -d sleep 10; mpstat -P ALL 5 12", "strace -c -f -p PID for 10 s"),
+    },
 )
