@@ -24,6 +24,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.secrets.words import without_secrets
 from rules.derived.derived_table import FAULTS, PLACE, CaseTables, DerivedTable, Scope
 from rules.judging.findings_table import EVIDENCE
 from rules.observers.observer import MOST, ObserverModule, Sighting, observers
@@ -123,13 +124,17 @@ def _watch(one: ObserverModule, case: CaseTables, os: str | None) -> Iterator[di
 
 
 def _row(s: Sighting, observer: str, os: str | None) -> dict[str, Any]:
+    """Return the row of a sighting. It quotes the evidence, so its secrets are masked: mails and webhooks show it too."""
     first = s.lines[0] if s.lines else None
     cited = [
-        {"artifact_id": c.artifact, "line_from": c.line_from, "line_to": c.line_to, "role": c.role} for c in s.lines
+        {"artifact_id": c.artifact, "line_from": c.line_from, "line_to": c.line_to, "role": without_secrets(c.role)}
+        for c in s.lines
     ]
     plain = {k: getattr(s, k) for k in TABLE.columns if hasattr(s, k)}
     return {
         **plain,
+        "headline": without_secrets(s.headline),
+        "subject": without_secrets(s.subject) if s.subject else s.subject,
         "artifact_id": first.artifact if first else None,
         "line_no": first.line_from if first else None,
         "line_end": first.line_to if first else None,

@@ -307,7 +307,7 @@ def _segments(case: CaseTables) -> Iterator[Sighting]:
     rows = case.scan("ipcs_shm", [*PLACE_COLUMNS, "line_no", "shmid", "bytes", "nattch", "owner"])
     listed = pl.len().over("artifact_id").alias("listed")
     found = (
-        rows.filter(pl.col("bytes") > 0)
+        rows.filter(pl.col("bytes").is_between(1, 2**53))
         .with_columns(listed, pl.col("bytes").sum().over("artifact_id").alias("all"))
         .collect(engine="streaming")
         .sort("bytes", descending=True).unique("artifact_id", keep="first", maintain_order=True)

@@ -22,6 +22,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.library_waits import functions, outside_calls
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, lines_of, place
 from rules.observers.packet_silence import silences
+from rules.observers.talk import Talk, around
 from rules.observers.traced import calls, middle, on, seen, union
 from rules.walking.targets import ACCEPTS, POLLS
 from rules.walking.threads import OWN_S, READ_NAMES
@@ -45,6 +46,9 @@ GAP_S = 1.0
 
 MOST_CITED = 10
 """Maximum number of waits of a group that are cited, the longest first."""
+
+TALKS = ("socket", "pipe", "name service", "poll")
+"""Kinds of waits in which somebody was asked before."""
 
 REGULAR = 3
 """Minimum number of gaps of a process before one of them can be called unlike the others."""
@@ -91,8 +95,14 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     waits = waits.with_columns(_idle(case, waits).alias("idle"))
     yield from _idle_threads(waits.filter("idle"))
     spans = _spans(case, waits)
-    for _, rows in waits.filter(~pl.col("idle")).group_by(GROUP, maintain_order=True):
-        worst = rows.sort("own_s", descending=True)
+    groups = [
+        rows.sort("own_s", descending=True)
+        for _, rows in waits.filter(~pl.col("idle")).group_by(GROUP, maintain_order=True)
+    ]
+    groups.sort(key=lambda rows: -rows["own_s"][0])
+    said = around(case, [g.row(0, named=True) for g in groups[:MOST] if g["kind"][0] in TALKS])
+    for rows in groups:
+        worst = rows
         first = worst.row(0, named=True)
         same = rest.filter(*(pl.col(c).eq_missing(pl.lit(first[c], rest.schema[c])) for c in GROUP))
         usual = None if same.is_empty() else middle(same["own_s"])
@@ -102,6 +112,8 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             headline += f", {rows.height:,} calls {figure(union(rows), 's')} together"
         if usual is not None:
             headline += f", the other {n_same:,} there {figure(usual, 's')} (median)"
+        talk = said.get((first["artifact_id"], first["line_no"]), Talk())
+        headline += talk.words
         whole = spans.get((first["artifact_id"], first["pid"]))
         seconds = union(rows)
         yield Sighting(
@@ -111,11 +123,15 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             "duration_s",
             first["own_s"],
             "s",
-            tuple(
-                c
-                for n, r in enumerate(worst.head(MOST_CITED).iter_rows(named=True))
-                for c in _row(r, "long wait" if n else "longest wait")
-            ),
+            (
+                *_row(first, "longest wait"),
+                *(
+                    Lines(first["artifact_id"], one.line, one.line, f"{role}: {one.text}")
+                    for one, role in ((talk.asked, "asked"), (talk.answered, "answered"))
+                    if one is not None
+                ),
+                *(c for r in worst[1:MOST_CITED].iter_rows(named=True) for c in _row(r, "long wait")),
+            )[:MOST_CITED],
             **place(first),
             t_from=None if first["done_s"] is None else first["done_s"] - first["own_s"],
             t_to=first["done_s"],
@@ -129,8 +145,11 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _row(row: dict[str, Any], role: str) -> tuple[Lines, ...]:
-    one = lines_of(row, role)[0]
-    return (Lines(one.artifact, one.line_from, min(one.line_to, one.line_from + 1), role),)
+    """Return where a call begins, and where it ends if other lines stand between."""
+    first, last = int(row["line_no"]), int(row["line_end"] or row["line_no"])
+    if last <= first + 1:
+        return (Lines(row["artifact_id"], first, last, role),)
+    return (Lines(row["artifact_id"], last, last, f"{role} ends"), Lines(row["artifact_id"], first, first, "it begins"))
 
 
 def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:

@@ -279,7 +279,7 @@ def _totals(case: CaseTables) -> Iterator[Sighting]:
             against_value=1.0,
             seconds=row["total_s"] if row["total_kind"] == "wall" else None,
             of_s=row["of"] if row["total_kind"] == "wall" else None,
-            share=row["total_s"] / row["of"] if row["of"] else row["share"],
+            share=row["total_s"] / row["of"] if row["of"] and row["total_s"] else row["share"],
             n=row["n"],
             seen=({"call": row["name"]},),
         )

@@ -3,15 +3,14 @@
 Standing out: a parameter, a figure of memory or a limit that a signature with `parameter` knows by its name and value.
 Normal: all others, those that were commented out or overridden, and what a signature calls harmless. The share is small
 whatever the setting, so that what was measured comes first, and no setting alone becomes a lead.
-Traces: the command that was started, and what its calls set (limits, scheduling, timers, time-outs, sizes of queues and
-segments), as the lines have it; no signature is asked.
+Traces: what calls set (limits, scheduling, timers, time-outs, sizes of queues and segments), as the lines have it; no
+signature is asked.
 Worked example: `vm.zone_reclaim_mode = 1` and a signature for it with value "1": "vm.zone_reclaim_mode is 1".
 Cost: one aggregation per table and one look-up per different setting. Source: that of each signature.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -20,7 +19,6 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, lines_of, place
 from rules.signatures.signatures import Seen, Signature, recognise
-from rules.walking.threads import EXEC_NAMES
 
 OBSERVER = Observer("settings", "Which settings are a risk?", ("params", "meminfo", "syscalls"))
 
@@ -60,7 +58,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _set_by_calls(case: CaseTables) -> Iterator[Sighting]:
-    """Yield what calls of a trace set, each once, and the command that it begins with."""
+    """Yield what calls of a trace set, each once."""
     name, args = pl.col("name"), pl.col("args").fill_null("")
     sets = (
         name.is_in(SETTERS)
@@ -81,11 +79,6 @@ def _set_by_calls(case: CaseTables) -> Iterator[Sighting]:
     )
     for row in first.iter_rows(named=True):
         yield _said(row, row["name"], f"{row['name']}({row['what']})", row["n"])
-    started = case.scan("syscalls", [*PLACE_COLUMNS, "line_no", "name", "args"], name.is_in(EXEC_NAMES) & done)
-    for row in started.group_by("artifact_id", maintain_order=True).head(1).collect(engine="streaming").to_dicts():
-        words = re.findall(r'"((?:[^"\\]|\\.)*)"', row["args"])
-        command = " ".join(words[1:] or words)[:QUOTED] or row["args"][:QUOTED]
-        yield _said(row, command, f"The trace begins with the start of: {command}", 1)
 
 
 def _said(row: Mapping[str, Any], subject: str, headline: str, n: int) -> Sighting:

@@ -51,10 +51,17 @@ def calls(case: CaseTables, where: pl.Expr) -> Iterator[pl.DataFrame]:
 
 
 def on(row: Mapping[str, Any]) -> str:
-    """Return a call and its target as one subject: `poll on 10.0.0.53:53`."""
+    """Return a call and its target as one subject: `poll on 10.0.0.53:53`, `futex (lock at 0x7f35)`.
+
+    >>> on({"name": "futex", "target": "lock at 32565"})
+    'futex (lock at 0x7f35)'
+    """
     target = row.get("target")
     if target and str(target).startswith("lock "):
-        return f"{row['name']} ({target})"
+        address = str(target).removeprefix("lock at ")
+        return f"{row['name']} ({f'lock at {int(address):#x}' if address.isdigit() else target})"
+    if not target and row.get("kind") == "pipe":
+        return f"{row['name']} on a pipe"
     return f"{row['name']} on {target}" if target else str(row["name"])
 
 

@@ -81,3 +81,10 @@ def test_rows_are_made_anew_when_signatures_or_observers_change(tmp_path: Path) 
     before = observations.version(tmp_path)
     (tmp_path / "signatures" / "stack" / "more.yaml").write_text("- match: {stack: x}\n")
     assert observations.version(tmp_path) != before
+
+
+def test_secrets_that_evidence_holds_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "sqlplus scott/tiger99xx@db1"
+    (row,) = build(monkeypatch, sighting(headline=f"started: {text}", subject=text, lines=(Lines(1, 1, 1, text),)))
+    assert "tiger99xx" not in str(row)
+    assert row["headline"] == "started: sqlplus scott/*********@db1"

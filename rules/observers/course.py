@@ -1,0 +1,168 @@
+"""The course of a traced program: what was started, how long it ran, what it started itself, what it left open.
+
+Stands out: nothing by itself; a reader wants to know what a trace is of before its details. Descriptors that were made and
+not closed stand out from `LEFT` on if they are most of all that were made: a leak, or a program that keeps what it needs.
+Normal: fewer of them.
+Worked example: `execve("/usr/bin/python3", ["python3", "convoy.py"])`, 8 clones with CLONE_THREAD, exit_group(0) 1.247 s later:
+"The trace is of python3 convoy.py: 1.247 s, 8 threads started".
+Cost: four aggregations over the calls. Source: strace(1), truss(1): -f follows what is started.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.walking.targets import ACCEPTS, OPENS
+from rules.walking.threads import EXEC_NAMES, FORK_NAME, SUCCEEDED
+
+OBSERVER = Observer("course", "What is the trace of?", ("syscalls",))
+
+SHARE = 0.05
+"""Share of what stands out by nothing, as with settings."""
+
+LEFT = 20
+"""Minimum number of descriptors that stay open to be worth a word: programs keep a handful."""
+
+QUOTED = 120
+"""Maximum number of characters of a command in a headline."""
+
+LONGEST_S = 30 * 86400.0
+"""Maximum believable length of a trace in seconds."""
+
+THREAD = r"CLONE_THREAD|CLONE_SIGHAND"
+THREAD_NAMES = ["lwp_create", "thr_new", "thr_create", "pthread_create", "thread_create"]
+MAKES = [*OPENS, *ACCEPTS, "socket", "dup", "fcntl", "epoll_create1", "eventfd2", "timerfd_create", "shm_open"]
+"""Calls that return a new descriptor; of `fcntl` those that duplicate one."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what each trace is of, and descriptors that were left open."""
+    yield from _course(case)
+    yield from _left_open(case)
+
+
+def _course(case: CaseTables) -> Iterator[Sighting]:
+    name, args = pl.col("name"), pl.col("args").fill_null("")
+    born = name.str.contains(FORK_NAME) | name.is_in(THREAD_NAMES)
+    threads = born & (args.str.contains(THREAD) | name.is_in(THREAD_NAMES))
+    columns = [*PLACE_COLUMNS, "line_no", "t_local", "name", "args", "pid", "lwp", "err", "state", "ret"]
+    rows = case.scan("syscalls", columns)
+    line = pl.col("line_no")
+    t = pl.when(pl.col("t_local").is_finite()).then("t_local")
+    made = (
+        rows.group_by(PLACE_COLUMNS)
+        .agg(
+            pl.struct("line_no", "args").filter(name.is_in(EXEC_NAMES) & SUCCEEDED).head(1).alias("execs"),
+            (threads & SUCCEEDED).sum().alias("threads"),
+            line.filter(threads & SUCCEEDED).min().alias("thread_line"),
+            (born & ~threads & SUCCEEDED).sum().alias("processes"),
+            line.filter(born & ~threads & SUCCEEDED).min().alias("process_line"),
+            (t.max() - t.min()).alias("span"),
+            line.max().alias("last"),
+            pl.len().alias("n"),
+        )
+        .sort(PLACE_COLUMNS, nulls_last=True)
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        if not row["execs"] and not row["threads"] and not row["processes"]:
+            continue
+        start = row["execs"][0] if row["execs"] else None
+        command = command_of(start["args"]) if start else None
+        artifact = row["artifact_id"]
+        lines = [Lines(artifact, start["line_no"], start["line_no"], f"start: {command}")] if start else []
+        parts = []
+        if row["span"] is not None and 0 < row["span"] < LONGEST_S:
+            parts.append(figure(row["span"], "s"))
+        for n, at, what in (
+            (row["threads"], row["thread_line"], "thread"),
+            (row["processes"], row["process_line"], "process"),
+        ):
+            if n:
+                parts.append(f"{n:,} {what if n == 1 else what + ('es' if what == 'process' else 's')} started")
+                lines.append(Lines(artifact, at, at, f"first {what} started"))
+        yield Sighting(
+            "course",
+            command or "a running program",
+            f"The trace is of {command or 'a running program'}: {', '.join(parts) or 'its start'}",
+            "calls_count",
+            float(row["n"]),
+            "count",
+            tuple(lines),
+            **place(row),
+            share=SHARE,
+            n=1,
+        )
+
+
+def command_of(args: str | None) -> str:
+    r"""Return the command of the arguments of an exec call.
+
+    >>> command_of('"/usr/bin/getent", ["getent", "hosts", "db1"], 0x7ffc /* 20 vars */')
+    'getent hosts db1'
+    """
+    words = re.findall(r'"((?:[^"\\]|\\.)*)"', args or "")
+    return (" ".join(words[1:] or words) or args or "")[:QUOTED]
+
+
+def _left_open(case: CaseTables) -> Iterator[Sighting]:
+    """Yield descriptors of a process that were made and never closed."""
+    name = pl.col("name")
+    duplicates = (name != "fcntl") | pl.col("args").fill_null("").str.contains("F_DUPFD")
+    makes = name.is_in(MAKES) & duplicates & SUCCEEDED & (pl.col("ret") >= 0)
+    closes = (name == "close") & SUCCEEDED
+    key = [*PLACE_COLUMNS, "pid"]
+    rows = case.scan("syscalls", [*key, "line_no", "name", "args", "fd", "ret", "err", "state", "path"], makes | closes)
+    counted = (
+        rows.with_columns(pl.when(closes).then("fd").otherwise("ret").alias("descriptor"), closes.alias("closed"))
+        .sort("line_no")
+        .group_by([*key, "descriptor"], maintain_order=True)
+        .agg(
+            (~pl.col("closed")).sum().alias("made"),
+            pl.col("closed").last(),
+            pl.col("path", "line_no").filter(~pl.col("closed")).last(),
+        )
+        .group_by(key)
+        .agg(
+            pl.col("made").sum(),
+            (~pl.col("closed")).sum().alias("left"),
+            pl.col("descriptor").filter(~pl.col("closed")).max().alias("highest"),
+            pl.col("path").filter(~pl.col("closed")).drop_nulls().mode().sort().first(),
+            pl.col("line_no").filter(~pl.col("closed")).min().alias("first"),
+            pl.col("line_no").filter(~pl.col("closed")).max().alias("last"),
+        )
+        .filter((pl.col("left") >= LEFT) & (2 * pl.col("left") >= pl.col("made")))
+        .sort("left", *key, descending=[True, *[False] * len(key)], nulls_last=True)
+        .head(3)
+        .collect(engine="streaming")
+    )
+    for row in counted.iter_rows(named=True):
+        yield _kept(row)
+
+
+def _kept(row: dict[str, Any]) -> Sighting:
+    who = f"process {row['pid']}" if row["pid"] is not None else "a process"
+    most = f", most of {row['path']}" if row["path"] else ""
+    return Sighting(
+        "descriptors",
+        f"descriptors of {who}",
+        f"{who} made {row['made']:,} descriptors and closed all but {row['left']:,} of them{most}; the highest is {row['highest']:,}",
+        "descriptors_count",
+        float(row["left"]),
+        "count",
+        (
+            Lines(row["artifact_id"], row["last"], row["last"], "the last that stays open"),
+            Lines(row["artifact_id"], row["first"], row["first"], "the first that stays open"),
+        ),
+        **place(row),
+        against="all that were made",
+        against_value=float(row["made"]),
+        share=row["left"] / row["made"] / 2,
+        n=row["left"],
+    )

@@ -1,0 +1,97 @@
+r"""What was said on a descriptor around a wait: the question that was sent before it, the answer that ended it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from parsers.secrets.words import without_secrets
+from rules.derived.derived_table import CaseTables
+from rules.walking.threads import READ_NAMES, WRITE_NAMES
+
+NEAR = 400
+"""Maximum number of lines between a wait and what was said around it."""
+
+SHOWN = 60
+"""Maximum number of characters of a message that are told."""
+
+ESCAPED = re.compile(r"\\(?:x[0-9a-fA-F]{2}|[0-7]{1,3}|[abfnrtv\\\"])")
+TEXT = re.compile(r"[ -~]{3,}")
+LETTERS = re.compile(r"[A-Za-z]{2}")
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message on a descriptor: its line and the readable part of it."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What was sent before a wait and what came after it."""
+
+    asked: Said | None = None
+    answered: Said | None = None
+
+    @property
+    def words(self) -> str:
+        """Return both as the end of a sentence."""
+        asked = f', after "{self.asked.text}" was sent' if self.asked else ""
+        return asked + (f'; "{self.answered.text}" came' if self.answered else "")
+
+
+def readable(data: str | None) -> str:
+    r"""Return the readable part of a payload as a trace prints it, secrets masked.
+
+    >>> readable(r"Q\0\0\0:update t set a = 1\0")
+    'update t set a = 1'
+    >>> readable(r"\24\\\1\0\0\1\0\0\0\0\0\0\3www\7example\3com\0\0\1\0\1")
+    'www example com'
+    >>> readable(r"\1\2\3"), readable(None)
+    ('', '')
+    """
+    plain = ESCAPED.sub("\n", (data or "")[:2000])
+    runs = [run.strip(" !#$%&',.:;?@^_`|~") for run in TEXT.findall(plain) if LETTERS.search(run)]
+    text = without_secrets(" ".join(runs))
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3].rstrip()}..."
+
+
+def around(case: CaseTables, waits: Iterable[Mapping[str, Any]]) -> dict[tuple[int, int], Talk]:
+    """Return what was said around each wait, by artifact and line of the wait. One pass over the calls for all of them."""
+    listed = list(waits)
+    if not listed:
+        return {}
+    near = pl.any_horizontal(
+        (pl.col("artifact_id") == w["artifact_id"])
+        & pl.col("pid").eq_missing(pl.lit(w["pid"], pl.Int64))
+        & pl.col("line_no").is_between(w["line_no"] - NEAR, w["line_no"] + NEAR)
+        for w in listed
+    )
+    talks = pl.col("name").is_in([*WRITE_NAMES, *READ_NAMES]) & pl.col("data").is_not_null() & (pl.col("ret") > 0)
+    columns = ["artifact_id", "pid", "lwp", "line_no", "name", "fd", "data"]
+    rows = case.scan("syscalls", columns, talks & near).sort("line_no").collect(engine="streaming").to_dicts()
+    return {(w["artifact_id"], w["line_no"]): _around(rows, w) for w in listed}
+
+
+def _around(rows: list[dict[str, Any]], wait: Mapping[str, Any]) -> Talk:
+    same = [r for r in rows if r["artifact_id"] == wait["artifact_id"] and r["lwp"] == wait["lwp"]]
+    # The wait of a poll ends with a read; what was sent before went to the same descriptor.
+    after = next((r for r in same if r["line_no"] >= wait["line_no"] and r["name"] in READ_NAMES), None)
+    before = next((r for r in reversed(same) if r["line_no"] < wait["line_no"]), None)
+    if before is not None and (
+        before["name"] not in WRITE_NAMES or (after is not None and after["fd"] != before["fd"])
+    ):
+        before = None
+    if before is None:
+        return Talk()
+    asked, answered = readable(before["data"]), readable(after["data"]) if after else ""
+    return Talk(
+        Said(before["line_no"], asked) if asked else None,
+        Said(after["line_no"], answered) if after and answered else None,
+    )
