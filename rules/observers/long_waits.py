@@ -47,6 +47,9 @@ GAP_S = 1.0
 MOST_CITED = 10
 """Maximum number of waits of a group that are cited, the longest first."""
 
+QUOTED = 60
+"""Maximum number of characters of arguments that are quoted."""
+
 TALKS = ("socket", "pipe", "name service", "poll")
 """Kinds of waits in which somebody was asked before."""
 
@@ -124,13 +127,13 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             first["own_s"],
             "s",
             (
-                *_row(first, "longest wait"),
+                *_row(first, f"longest wait: {quoted(first)}"),
                 *(
                     Lines(first["artifact_id"], one.line, one.line, f"{role}: {one.text}")
                     for one, role in ((talk.asked, "asked"), (talk.answered, "answered"))
                     if one is not None
                 ),
-                *(c for r in worst[1:MOST_CITED].iter_rows(named=True) for c in _row(r, "long wait")),
+                *(c for r in worst[1:MOST_CITED].iter_rows(named=True) for c in _row(r, f"long wait: {quoted(r)}")),
             )[:MOST_CITED],
             **place(first),
             t_from=None if first["done_s"] is None else first["done_s"] - first["own_s"],
@@ -142,6 +145,12 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             n=rows.height,
             seen=seen(first, seconds=round(first["own_s"], 6)),
         )
+
+
+def quoted(row: dict[str, Any]) -> str:
+    """Return a call with the beginning of its arguments, as the line has it."""
+    args = " ".join(str(row["args"] or "").split())
+    return f"{row['name']}({args if len(args) <= QUOTED else args[: QUOTED - 3] + '...'})"
 
 
 def _row(row: dict[str, Any], role: str) -> tuple[Lines, ...]:

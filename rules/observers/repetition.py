@@ -106,6 +106,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
                 pl.col("line_no").sort_by(own, nulls_last=False).last().alias("worst"),
                 pl.col("line_no").sort().head(FIRST_LINES).alias("firsts"),
                 own.max().alias("most"),
+                own.min().alias("least"),
                 own.median().alias("each"),
             )
         )
@@ -156,7 +157,9 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             took = f", {figure(row['sum'], 's')} together in {row['threads']:,} threads"
         whole = f" of {figure(row['of'], 's')}" if took and row["of"] else ""
         if row["each"] is not None:
-            whole += f"; {figure(row['each'], 's')} each (median), {figure(row['most'], 's')} at most"
+            whole += (
+                f"; {figure(row['each'], 's')} each (median), {figure(row['least'], 's')} to {figure(row['most'], 's')}"
+            )
         lines = tuple(
             Lines(row["artifact_id"], n, n, role)
             for n, role in {
@@ -205,6 +208,7 @@ def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
             pl.col("worst").sort_by("most").last(),
             pl.col("firsts").explode().sort().head(FIRST_LINES),
             pl.col("most").max(),
+            pl.col("least").min(),
             pl.col("each").median(),
             pl.lit("further ones").alias("target"),
         )
@@ -225,6 +229,7 @@ def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         pl.struct("pid", "lwp").n_unique().alias("threads"),
         pl.col("firsts").explode().sort().head(FIRST_LINES),
         pl.col("most").max(),
+        pl.col("least").min(),
         pl.col("each").median(),
     )
 

@@ -77,23 +77,27 @@ def _set_by_calls(case: CaseTables) -> Iterator[Sighting]:
         .head(CALLS)
         .collect(engine="streaming")
     )
-    for row in first.iter_rows(named=True):
-        yield _said(row, row["name"], f"{row['name']}({row['what']})", row["n"])
+    for _, held in first.group_by("artifact_id", maintain_order=True):
+        yield _said(held.to_dicts())
 
 
-def _said(row: Mapping[str, Any], subject: str, headline: str, n: int) -> Sighting:
-    times = f", {n:,} times" if n > 1 else ""
+def _said(rows: list[dict[str, Any]]) -> Sighting:
+    """Return what the calls of one trace set, as one sighting: a reader takes them in together."""
+    first = rows[0]
+    words = [f"{r['name']}({r['what']})" + (f", {r['n']:,} times" if r["n"] > 1 else "") for r in rows]
     return Sighting(
         kind="setting",
-        subject=subject,
-        headline=f"{headline}{times}",
+        subject="; ".join(words)[:QUOTED],
+        headline=f"The program's calls set: {'; '.join(words)}",
         name="calls_count",
-        value=float(n),
+        value=float(sum(r["n"] for r in rows)),
         unit="count",
-        lines=(Lines(row["artifact_id"], row["line_no"], row["line_no"], "set"),),
-        **place(row),
+        lines=tuple(
+            Lines(r["artifact_id"], r["line_no"], r["line_no"], word) for r, word in zip(rows, words, strict=True)
+        ),
+        **place(first),
         share=SHARE,
-        n=n,
+        n=len(rows),
     )
 
 

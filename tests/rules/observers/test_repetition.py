@@ -71,7 +71,7 @@ def test_a_series_of_connects(n: int, normal: bool) -> None:
 def test_a_batch_keeps_its_largest_groups_and_the_rest_as_one() -> None:
     rows = [
         {"artifact_id": 1, "host": None, "phase": None, "clock": None, "name": "openat", "kind": "file", "target": f"/f{n}", "pid": 1, "lwp": 1, "n": n,
-         "sum": 0.1, "timed": True, "bytes": None, "first": n, "last": n, "worst": n, "firsts": [n], "most": 0.1, "each": 0.1}
+         "sum": 0.1, "timed": True, "bytes": None, "first": n, "last": n, "worst": n, "firsts": [n], "most": 0.1, "least": 0.1, "each": 0.1}
         for n in range(1, 101)
     ]  # fmt: skip
     threads = pl.DataFrame(rows, schema_overrides={"bytes": pl.Float64})

@@ -30,7 +30,7 @@ def test_the_question_and_the_answer() -> None:
     made = calls(("sendto", 1e-5, {"data": SENT}), ("recvfrom", 3.0, {"data": r"C\0\0\0\rUPDATE 1\0"}))
     assert made.headline.endswith('after "update account set n = 1" was sent; "UPDATE 1" came')
     assert [c.role for c in made.lines] == [
-        "longest wait",
+        "longest wait: recvfrom()",
         "asked: update account set n = 1",
         "answered: UPDATE 1",
     ]
