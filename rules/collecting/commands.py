@@ -324,8 +324,9 @@ def command(need: Need, os: str | None) -> tuple[str, str]:
     for value in (need.column, *(value for _, _, value in need.where)):
         for one in value if isinstance(value, (list, tuple)) else [value]:
             commands, who = NARROWER.get((need.table, str(one)), (commands, who))
-    chosen = of_system(commands, os) or next(iter(commands.values()), f"anything that fills the table {need.table}")
-    return chosen, who
+    # Where nobody knows the system, most hosts run Linux.
+    usual = commands.get("linux") or next(iter(commands.values()), f"anything that fills the table {need.table}")
+    return of_system(commands, os) or usual, who
 
 
 def _of_kinds(table: str) -> Mapping[str, str]:

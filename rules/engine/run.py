@@ -188,6 +188,8 @@ class Runner:
         self._counts: dict[str, dict[str | None, int]] = {}
         self._lines = {a: int(m.get("lines") or 0) for a, m in case.manifests.items()}
         self._hosts = _hosts(case)
+        seen = case.table("artifacts", ["os"])["os"].drop_nulls().to_list()
+        self._systems = frozenset([*seen, *(os for os, _ in self._hosts.values() if os)])
         self._first: dict[str, Outcome] | None = None
 
     def run(self, rules: Iterable[Rule], overrides: Sequence[Override] = ()) -> list[Outcome]:
@@ -359,8 +361,10 @@ class Runner:
         )
 
     def host_os(self, host: str | None) -> str | None:
-        """Return the operating system of a host, None if unknown."""
-        return self._hosts.get(host, (None, None))[0] if host else None
+        """Return the operating system of a host, None if unknown; of no host that of all evidence, if it is one."""
+        if host:
+            return self._hosts.get(host, (None, None))[0]
+        return next(iter(self._systems)) if len(self._systems) == 1 else None
 
     def _counted(self, rule: Rule, needs: Iterable[Need]) -> dict[str, dict[str | None, int]]:
         return {need.text: self._count(rule, need) for need in needs}

@@ -165,7 +165,9 @@ def _of_kinds(case: Case, systems: Mapping[str, str | None]) -> Iterator[Candida
             for n, ask in enumerate(commands.of_system(known.next, os) or ()):
                 who = commands.DBA if DATABASES.match(ask) else commands.SYSADMIN
                 worth = BY_KIND * 0.8**n
-                yield Candidate(ask, who, host, os, (kind,), worth, (f"what follows {title}",), frozenset(known.tools))
+                yield Candidate(
+                    ask, who, host, os, (kind,), worth, (f"what {title} alone does not tell",), frozenset(known.tools)
+                )
 
 
 def _of_leader(

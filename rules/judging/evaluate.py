@@ -143,7 +143,7 @@ def judge(
     explained = explanations(
         watched.rows, watched.measures, findings, judged.hypotheses, _quiet_by_cause(outcomes), clients
     )
-    systems = {host: runner.host_os(host) for host in {s.host for s in case.stretches if s.host}}
+    systems = {host or "": runner.host_os(host) for host in {None, *(s.host for s in case.stretches)}}
     leading = (verdict.hypothesis, verdict.layer) if verdict.hypothesis and verdict.layer else None
     wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable, leading, watched.rows)
     if verdict.state in ("cannot tell", "nothing wrong seen") and (found := lead(explained)):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 from parsers.kinds import kinds
 from rules.case.case import Case
+from rules.case.reading import open_paths
 from rules.judging.asking import MOST, asks
+from rules.judging.evaluate import evaluate
 from rules.model import ArtifactSpec, CaseSpec, PartSpec
 from rules.observers.observer import observers
 from tests.rules.judging.test_observing import row
@@ -59,3 +63,13 @@ def test_every_next_step_is_for_a_known_system() -> None:
     for name, kind in kinds().items():
         assert set(kind.next) <= {"*", "linux", "solaris", "aix", "hpux", "freebsd", "macos", "windows"}, name
         assert all(ask == ask.strip() and len(ask) < 200 for asked in kind.next.values() for ask in asked), name
+
+
+def test_evidence_of_one_system_is_asked_for_on_that_system_though_no_host_is_named(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.txt"
+    trace.write_text(
+        "".join(f"7 179525457{n}.647573 fdatasync(3) = 0 <0.175887>\n" for n in range(9)), encoding="utf-8"
+    )
+    report = evaluate(open_paths([trace], None, tmp_path)[0], tmp_path)
+    assert report.asks
+    assert not any(re.match("truss|prstat|iostat -xn|pstack", a.ask) for a in report.asks)
