@@ -3,7 +3,8 @@
 Standing out: a function that has a tenth of the samples itself, a caller with half of them below it where no single
 callee has nearly all of these (the narrowest place that owns them), a lock with a quarter of the waiting, a wait event
 with a tenth of the time. Normal: flat profiles; idle loops and idle events are left out of the whole, and said once.
-Stacks of one moment (a thread dump) are no profile: `standing-still` reads these.
+Stacks of one moment (a thread dump) are no profile: `standing-still` reads these. Callers in listings of functions and the
+paths below them are looked at in `call_graphs`.
 Worked example: 67.8 % `__ticket_spin_lock`, 1.0 % `ktime_get`: the first owns 68 % of the samples, the second nothing.
 `db file sequential read` 750 s of 1,000 s: share 0.75.
 Cost: one aggregation per table; of stacks, one pass over their frames and one over the calls between the largest.
@@ -20,6 +21,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.call_graphs import callers, paths
 from rules.observers.frames import NAMED_FRAMES, bare, finite, idle_reason, moments, named, names_of
 from rules.observers.observer import Observer, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
@@ -82,7 +84,7 @@ IDLE_EVENT = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what owns each profile, the largest share first."""
-    found = [*_symbols(case), *_stacks(case), *_locks(case), *_events(case)]
+    found = [*_symbols(case), *_stacks(case), *callers(case), *paths(case), *_locks(case), *_events(case)]
     found.sort(key=lambda s: (s.idle is not None, -(s.share or 0.0), s.lines[0].line_from, s.subject))
     return found
 
