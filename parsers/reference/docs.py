@@ -20,6 +20,7 @@ _WORDS = {
     "Boolean": "BOOL",
     "List(String)": "VARCHAR[]",
     "List(Float64)": "DOUBLE[]",
+    "List(Int64)": "BIGINT[]",
 }
 
 

@@ -22,6 +22,7 @@ _TYPES: dict[str, pl.DataType] = {
     "BOOL": pl.Boolean(),
     "TEXTS": pl.List(pl.String()),
     "NUMS": pl.List(pl.Float64()),
+    "INTS": pl.List(pl.Int64()),
 }
 
 _COMMON = """
@@ -588,6 +589,14 @@ pcts NUMS % : share of each frame, absolute
 leaf TEXT - : first frame
 kernel BOOL - : leaf is kernel
 complete BOOL - : the stack was not cut
+frame_lines INTS - : line of each frame, NULL if the tool prints a stack on one line
+state TEXT - : what the tool says that the thread does
+waited_s NUM s : how long the tool says it has been in this state
+waits_for TEXT - : lock or object that it waits for, as printed
+held_by TEXT - : thread that the tool names as the holder of that lock
+holds TEXTS - : locks that it holds, as printed
+cpu_s NUM s : processor time that the thread has used
+age_s NUM s : how long the thread has lived
 
 hist: distributions
 agg TEXT - : aggregation

@@ -76,9 +76,17 @@ def idle_reason(seen: Iterable[Seen]) -> str | None:
 
 
 def moments(case: CaseTables) -> pl.LazyFrame:
-    """Return the artifacts and parts whose stacks were taken at one moment: no event, and each stack counts once."""
-    stacks = case.scan("profile_stacks", [*PLACE_COLUMNS[:1], "part", "event", "weight", "unit", "pid", "lwp"])
+    """Return the artifacts and parts whose stacks were taken at one moment: no event, and each stack counts once.
+
+    The general reader's stacks are those of dumps, whatever their number. A stack of a listing with a line for each
+    frame needs no thread to be one.
+    """
+    stacks = case.scan(
+        "profile_stacks",
+        [*PLACE_COLUMNS[:1], "part", "event", "weight", "unit", "pid", "lwp", "source", "frame_lines"],
+    )
     threads = pl.struct("pid", "lwp")
+    whole = pl.col("plain") & pl.col("single") & pl.col("samples")
     return (
         stacks.group_by("artifact_id", "part")
         .agg(
@@ -86,9 +94,11 @@ def moments(case: CaseTables) -> pl.LazyFrame:
             (pl.col("weight").fill_null(1.0) == 1.0).all().alias("single"),
             (pl.col("unit").fill_null("samples") == "samples").all().alias("samples"),
             pl.any_horizontal(pl.col("pid").is_not_null(), pl.col("lwp").is_not_null()).any().alias("threads"),
+            pl.col("frame_lines").is_not_null().any().alias("listed"),
+            pl.col("source").eq_missing(pl.lit("text")).all().alias("text"),
             (threads.n_unique() * 4 >= pl.len()).alias("apart"),
         )
-        .filter(pl.col("plain") & pl.col("single") & pl.col("samples") & pl.col("threads") & pl.col("apart"))
+        .filter(pl.col("text") | (whole & (pl.col("threads") | pl.col("listed")) & pl.col("apart")))
         .select("artifact_id", "part")
     )
 

@@ -22,8 +22,9 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import NAMED_FRAMES, bare, idle_reason, moments, named, names_of, stack_names
+from rules.observers.frames import NAMED_FRAMES, idle_reason
 from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
+from rules.observers.thread_stacks import SWITCH, threads
 from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
@@ -46,9 +47,6 @@ CITED = 3
 
 CITED_LINES = 6
 """Maximum number of lines of one cited stack: three of them stay below the limit of a sighting."""
-
-PLACE_FRAMES = 3
-"""Number of named frames, leaf first, by which threads stand in the same place."""
 
 PARKED = "at rest alone in its call while others worked"
 """Why an open call is idle that no signature knows: it was open when the trace began, or it is one of `PARKS`.
@@ -107,15 +105,10 @@ REPORTS = 3
 Reported = tuple[dict[str, Any], float | None, dict[str, int]]
 """Row of a report, its limit in seconds, and the functions below it with their lines."""
 
-SWITCH = frozenset(
-    {"__schedule", "schedule", "schedule_timeout", "io_schedule", "schedule_preempt_disabled", "io_schedule_timeout"}
-)
-"""Functions in which every sleeper of Linux stands: they say nothing about what it waits for."""
-
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield reports of the kernel, then standing threads, sleepers and open calls, the idle ones last."""
-    found = [*_reports(case), *_threads(case), *_sleepers(case), *_open(case)]
+    found = [*_reports(case), *threads(case), *_sleepers(case), *_open(case)]
     found.sort(key=lambda s: (s.idle is not None, -(s.seconds or 0.0), -(s.share or 0.0), s.lines[0].line_from))
     return found
 
@@ -182,84 +175,6 @@ def _program(row: Mapping[str, Any]) -> str:
     text = str(row["comm"] or row["args"] or "?").strip()
     word = text if text.startswith("[") or row["comm"] else text.split()[0] if text else "?"
     return word.rsplit("/", 1)[-1] if word.startswith("/") else word
-
-
-# --- threads of one moment --------------------------------------------------------------------------------------------
-
-
-def _threads(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the places in which the threads of a dump stand, and once how many are idle."""
-    columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "pid", "lwp", "comm", "frames", "kernel"]
-    rows = (
-        case.scan("profile_stacks", columns)
-        .join(moments(case), on=["artifact_id", "part"], how="semi")
-        .head(ROWS)
-        .collect(engine="streaming")
-    )
-    for _, held in rows.group_by("artifact_id", maintain_order=True):
-        places: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-        for row in held.iter_rows(named=True):
-            frames = tuple(bare(f) for f in row["frames"] or () if f and named(f) and bare(f) not in SWITCH)
-            if frames:
-                places.setdefault(frames, []).append(row)
-        yield from _places(places)
-
-
-def _places(stacks: Mapping[tuple[str, ...], list[dict[str, Any]]]) -> Iterator[Sighting]:
-    idle: list[tuple[str, dict[str, Any]]] = []
-    stand: dict[tuple[str, ...], list[tuple[tuple[str, ...], dict[str, Any]]]] = {}
-    for frames, held in stacks.items():
-        reason = idle_reason(stack_names(frames))
-        for row in held:
-            if reason:
-                idle.append((reason, row))
-            else:
-                stand.setdefault(frames[:PLACE_FRAMES], []).append((frames, row))
-    of = sum(map(len, stand.values()))
-    for where, pairs in sorted(stand.items(), key=lambda x: -len(x[1])):
-        rows = [row for _, row in pairs]
-        frames = pairs[0][0]
-        called = "".join(f", called by {f}" for f in where[1:])
-        one = f"Thread {rows[0]['lwp'] or rows[0]['pid'] or '?'} stands" if of == 1 else None
-        verb = "stands" if len(rows) == 1 else "stand"
-        than = " that are not idle" if idle else ""
-        yield Sighting(
-            kind="standing",
-            subject=where[0],
-            headline=f"{one or f'{len(rows):,} of {of:,} threads{than} {verb}'} in {where[0]}{called}",
-            name="threads_count",
-            value=float(len(rows)),
-            unit="count",
-            lines=_cited(rows, "stack"),
-            **place(rows[0]),
-            against="threads that are not idle",
-            against_value=float(of),
-            share=len(rows) / of,
-            n=len(rows),
-            seen=_names(frames, rows[0]["kernel"]),
-        )
-    if idle:
-        reasons = Counter(reason for reason, _ in idle)
-        most = reasons.most_common(1)[0][0]
-        rows = [row for reason, row in idle if reason == most]
-        yield Sighting(
-            kind="idle",
-            subject="idle threads",
-            headline=f"{len(idle):,} of {of + len(idle):,} threads are idle",
-            name="idle_count",
-            value=float(len(idle)),
-            unit="count",
-            lines=_cited(rows, "idle thread"),
-            **place(rows[0]),
-            n=len(idle),
-            idle=most,
-        )
-
-
-def _names(frames: Iterable[str], kernel: bool | None) -> tuple[Seen, ...]:
-    """Return the names of a stack's frames; of a leaf whose side is known, only those of that side."""
-    held = list(frames)
-    return (*names_of(held[0], kernel), *stack_names(held[1:])) if held else ()
 
 
 # --- reports of the kernel --------------------------------------------------------------------------------------------
@@ -382,7 +297,7 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
     )
     at_work = set(span["artifact_id"].to_list())
     both = pl.concat([span.select(group), last.select(group)]).unique()
-    threads = Counter(both["artifact_id"].to_list())
+    traced = Counter(both["artifact_id"].to_list())
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     idle: dict[int, list[tuple[str, dict[str, Any]]]] = {}
     for row in last.iter_rows(named=True):
@@ -393,10 +308,10 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
             groups.setdefault((row["artifact_id"], row["name"], row["args"]), []).append(row)
     for (artifact, name, args), held in groups.items():
         at_rest = name in PARKS or not any(row["worked"] for row in held)
-        if threads[artifact] > 1 and artifact in at_work and at_rest and (len(held) == 1 or name == RESUMED):
+        if traced[artifact] > 1 and artifact in at_work and at_rest and (len(held) == 1 or name == RESUMED):
             idle.setdefault(artifact, []).extend((PARKED, row) for row in held)
             continue
-        made = _open_call(name, args, held, threads[artifact])
+        made = _open_call(name, args, held, traced[artifact])
         if made:
             yield made
     for pairs in idle.values():
@@ -404,7 +319,7 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
         yield Sighting(
             kind="idle",
             subject=first["name"],
-            headline=f"{len(pairs):,} of {threads[first['artifact_id']]:,} threads were idle in an open call, one of them in {first['name']}",
+            headline=f"{len(pairs):,} of {traced[first['artifact_id']]:,} threads were idle in an open call, one of them in {first['name']}",
             name="idle_count",
             value=float(len(pairs)),
             unit="count",

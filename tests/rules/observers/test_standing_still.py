@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
-from rules.observers import standing_still
+from rules.observers import standing_still, thread_stacks
 from rules.observers.observer import Sighting
 from rules.observers.standing_still import observe
 from rules.signatures.signatures import Seen
@@ -36,6 +36,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
         return "waits for connections" if any(n in places for n in names) else None
 
     monkeypatch.setattr(standing_still, "idle_reason", reason)
+    monkeypatch.setattr(thread_stacks, "idle_reason", reason)
 
 
 # --- ps ---------------------------------------------------------------------------------------------------------------

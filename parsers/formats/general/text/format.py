@@ -12,7 +12,8 @@ Samples::
 
 Tables: logs (source text) of lines that begin with a stamp or in which a program complains; params (scope text) of settings and words,
 counters (grp text, mode level) of figures, both with the title above them as entity or item; rows (a heading and its cells);
-profile_stacks (source text, weight 1) of threads of Java, Go, Python and gdb and of the kernel. Clock: that of the first stamp, wall-utc
+profile_stacks (source text, weight 1) of threads of Java (jstack, jcmd, management beans, javacore), Go, Python, py-spy,
+gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP and of the kernel. Clock: that of the first stamp, wall-utc
 for epochs and stamps with an offset, else wall-local.
 Traps: nobody knows what the lines mean, so rules and derived tables do not see these rows (`rules/case/case.py`). Sentences, quotations
 (`> `), a mail's header and signature, and what stands below words of advice give no rows. Prompts are borders. A date alone on its line
@@ -57,7 +58,14 @@ _TYPES: dict[str, dict[str, pl.DataType]] = {
     "params": {"t_local": pl.Float64(), "entity": pl.String(), "num": pl.Float64()},
     "counters": {"t_local": pl.Float64(), "item": pl.String(), "unit": pl.String(), "sample": pl.Int64()},
     "rows": {"t_local": pl.Float64()},
-    "profile_stacks": {"pid": pl.Int64(), "lwp": pl.Int64(), "comm": pl.String()},
+    "profile_stacks": {
+        **{name: pl.Int64() for name in ("pid", "lwp")},
+        **{name: pl.String() for name in ("comm", "leaf", "state", "waits_for", "held_by")},
+        **{name: pl.Float64() for name in ("waited_s", "cpu_s", "age_s")},
+        "frames": pl.List(pl.String()),
+        "frame_lines": pl.List(pl.Int64()),
+        "holds": pl.List(pl.String()),
+    },
 }
 """Types of columns that may be empty in a whole block."""
 

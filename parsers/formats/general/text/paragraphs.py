@@ -87,9 +87,13 @@ class Paragraphs:
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest)  # most lines of a log
             self.state["after_log"] = True
             return
-        if self._is_border(no, line, stamp):
+        if not ("Call Site" in line and line.lstrip(" \t").startswith("#")) and self._is_border(no, line, stamp):
+            return  # the heading of a debugger's stack looks like a prompt
+        if len(line) <= LONGEST and "deadlock" in line and stacks.DEADLOCK.fullmatch(line):
+            self.end_paragraph()
+            self._add("logs", no, t_local=self.state.get("now"), source="text", severity="error", text=line.strip())
             return
-        if len(line) <= LONGEST and (opened := stacks.opens(line, no, self.state.get("pid"))):
+        if len(line) <= LONGEST and (opened := stacks.opens(line, no, self.state.get("pid"), self._stack_may_begin())):
             self.end_paragraph()
             self.state["stack"] = opened
             self.read.append(no)
@@ -100,6 +104,12 @@ class Paragraphs:
         self._lines.append((no, line, written, stamp))
         if len(self._lines) >= tables.LOOK:
             self._decide()
+
+    def _stack_may_begin(self) -> bool:
+        """Return whether a frame here begins a stack: not below the message of an exception."""
+        if self.state.get("after_log") or self.state.get("advice"):
+            return False
+        return "mode" not in self.state and (not self._lines or self._lines[-1][2] or self._lines[-1][1].endswith(":"))
 
     def end_paragraph(self) -> None:
         """End the paragraph: what was said above it does not hold for the next."""

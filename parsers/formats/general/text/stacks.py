@@ -1,4 +1,9 @@
-"""Stacks of any tool: a head that names a thread, and frames below it; kernel stacks need no head."""
+"""Stacks of any tool: a head that names a thread, and frames below it; kernel stacks need no head.
+
+A style says how a tool prints a stack. Styles whose frames nobody else prints open without a head too, because people
+paste the middle of a dump. What a line says about locks (waited for, held, by whom), the state of the thread and how
+long it has been in it are kept beside the frames.
+"""
 
 from __future__ import annotations
 
@@ -9,107 +14,330 @@ from typing import Any
 MOST_FRAMES = 500
 """Maximum number of frames kept of one stack; deeper ones are not complete."""
 
+MOST_LOCKS = 100
+"""Maximum number of locks kept that a thread holds."""
+
 
 @dataclass(frozen=True)
 class Style:
-    """How a tool prints stacks: the head of a thread, a frame (group `f`), further lines that belong to the stack."""
+    """How a tool prints stacks: the head of a thread, a frame (group `f`), further lines that belong to the stack.
+
+    A head may name `pid`, `lwp`, `name`, `state`, `cpu` and `age`; so may the lines of `more`, and `waits` (a lock that
+    is waited for), `object` (one that is given up while its owner waits for a notice), `locked` and `owner`.
+    """
 
     name: str
     head: re.Pattern[str] | None
     frame: re.Pattern[str]
-    more: re.Pattern[str] | None = None
+    more: tuple[re.Pattern[str], ...] = ()
     kernel: bool = False
     below_blank: re.Pattern[str] | None = None
     """Lines that belong to the stack above the blank line above them."""
+    headless: bool = False
+    """A frame opens a stack where a paragraph begins."""
+    outermost_first: bool = False
 
+
+_CODE = re.compile(r"[ \t]{3,}\S.*")
+_PYTHON_FRAME = re.compile(r' *File "(?:[^"]*[/\\])?(?P<file>[^"/\\]*)", line [0-9]+,? in (?P<f>[\w.<>$]+)(?: \(.*\))?')
+_AT = r"(?:at[ \t]+)?"
+_JAVA_NAME = r"[\w$<][\w.$<>/@+-]*[./][\w$<>-]+"
 
 STYLES = (
     Style(
         "java",
-        re.compile(r'"(?P<name>[^"]{0,200})"(?=.* (?:prio|tid|nid)=)(?:.* nid=(?P<lwp>0x[0-9a-f]+|[0-9]+)\b)?.*'),
-        re.compile(r"[ \t]+at (?P<f>[\w.$<>/@-]+(?:\.[\w$<>]+)+)\(.*"),
         re.compile(
-            r"[ \t]+(?:java\.lang\.Thread\.State: .*|- .*|No compile task.*|Compiling: .*|Locked ownable synchronizers:)"
+            r'[ \t]*(?:#(?P<no>[0-9]+)[ \t]+)?"(?P<name>[^"]{0,200})"(?::|(?(no)|(?=.* (?:prio|tid|nid|os_prio|Id)=)).*)'
         ),
-        below_blank=re.compile(r"[ \t]+Locked ownable synchronizers:"),
+        re.compile(rf"[ \t]*{_AT}(?P<f>{_JAVA_NAME})\(.*\).*"),
+        (
+            re.compile(r"[ \t]*java\.lang\.Thread\.State: (?P<state>.*)"),
+            re.compile(
+                r"[ \t]+-[ \t]+(?:waiting to (?:re-)?lock|parking to wait for|blocked on)[ \t]+(?:<(?P<waits>[^>]{1,60})>|(?P<waits2>\S{1,200}))?.*"
+            ),
+            re.compile(r"[ \t]+-[ \t]+(?:waiting on|(?:eliminated|waiting)\b)[ \t]*(?:<(?P<object>[^>]{1,60})>)?.*"),
+            re.compile(r"[ \t]+-[ \t]+(?:locked[ \t]+)?(?:<(?P<locked>[^>]{1,60})>|(?P<locked2>[\w.$]{1,200}@[0-9a-f]+)).*"),
+            re.compile(
+                r"[ \t]+waiting (?:to lock|for) (?:monitor|ownable synchronizer) (?P<waits3>0x[0-9a-f]+)(?:.*\(object (?P<waits>0x[0-9a-f]+).*|.*)"
+            ),
+            re.compile(r'[ \t]+(?:in JNI, )?which is held by (?:"(?P<owner>[^"]{0,200})".*|.*)'),
+            re.compile(
+                r"[ \t]+(?:- .*|No compile task.*|Compiling: .*|Locked ownable synchronizers:|Locked synchronizers:.*"
+                r"|Number of locked synchronizers.*|\.\.\.)"
+            ),
+        ),
+        below_blank=re.compile(r"[ \t]+(?:Locked ownable synchronizers:|Number of locked synchronizers.*)"),
+        headless=True,
+    ),
+    Style(
+        "javacore",
+        re.compile(
+            r'3XMTHREADINFO[ \t]+(?:"(?P<name>[^"]{0,200})"(?:(?=.*[ ,]state:(?P<state>\w+)).*|.*)|Anonymous native thread)'
+        ),
+        re.compile(r"4X(?:E|EN|N)STACKTRACE[ \t]+at (?P<f>[\w./$<>-]+)\(.*"),
+        (
+            re.compile(r"3XMTHREADINFO1[ \t]+\(native thread ID:(?P<lwp>0x[0-9A-Fa-f]+|[0-9]+),.*"),
+            re.compile(r"3XMCPUTIME[ \t]+CPU usage total: (?P<cpu>[0-9.]+) secs.*"),
+            re.compile(
+                r'3XMTHREADBLOCK[ \t]+(?:Blocked on|Parked on): (?P<waits>\S+) Owned by: (?:"(?P<owner>[^"]*)".*|.*)'
+            ),
+            re.compile(r"3XMTHREADBLOCK[ \t]+Waiting on: (?P<object>\S+).*"),
+            re.compile(r"5XESTACKTRACE[ \t]+\(entered lock: (?P<locked>[^,]+),.*"),
+            re.compile(r"(?:3XM(?!THREADINFO[ \t])|4XE|5XE|3XE)\w+.*"),
+        ),
     ),
     Style(
         "go",
-        re.compile(r"goroutine (?P<lwp>[0-9]+)(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[(?P<name>[^\]]*)\]:"),
-        re.compile(r"(?P<f>\w\S*)\([^()]*\)"),
         re.compile(
-            r"\t\S.*:[0-9]+(?: \+0x[0-9a-f]+)?|created by \S+(?: in goroutine [0-9]+)?|\.\.\.additional frames elided\.\.\."
+            r"[ \t]*goroutine (?P<lwp>[0-9]+)(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[(?P<state>[^\]]*)\](?: \{.*\})?:?"
         ),
+        re.compile(r"[ \t]*(?P<f>[A-Za-z_][^\s({]*(?:\(\*?[\w.\[\]]+\)\.[^\s(]*)?)\(.*\)(?: \+0x[0-9a-f]+)?"),
+        (
+            re.compile(r"[ \t]+\S.*:[0-9]+(?: \+0x[0-9a-f]+)?.*"),
+            re.compile(
+                r"[ \t]*(?:created by \S+(?: in goroutine [0-9]+)?|\.\.\.(?:additional|[0-9]+) frames elided\.\.\."
+                r"|goroutine running on other thread; stack unavailable)"
+            ),
+        ),
+    ),
+    Style(
+        "go-profile",
+        re.compile(r"(?P<n>[0-9]{1,9}) @(?: 0x[0-9a-f]+)+"),
+        re.compile(r"#[ \t]+0x[0-9a-f]+[ \t]+(?P<f>\S+?)\+0x[0-9a-f]+[ \t]+\S+:[0-9]+"),
+        (re.compile(r"# (?:labels: .*|[0-9]+)"),),
     ),
     Style(
         "python",
         re.compile(
-            r"(?:Current thread|Thread) (?P<lwp>0x[0-9a-f]+)(?: \[(?P<name>[^\]]*)\])? \(most recent call first\):"
+            r"(?:(?:Current thread|Thread) (?P<lwp>0x[0-9a-f]+)(?: \[(?P<name>[^\]]*)\])?|Traceback) \(most recent call first\):"
         ),
-        re.compile(r' +File "[^"]*", line [0-9]+ in (?P<f>\S+)'),
-        re.compile(r" +(?:<no Python frame>|Garbage-collecting|\.\.\.)"),
+        _PYTHON_FRAME,
+        (re.compile(r" +(?:<no Python frame>|Garbage-collecting|<built-in .*|\.\.\.)"), _CODE),
+    ),
+    Style(
+        "python-last",
+        re.compile(r"(?:Stack|# ?Thread(?:ID)?:?.*|(?:\^C)?Traceback) \(most recent call last\):|# ?Thread(?:ID)?: ?(?P<name>\S.*)"),
+        _PYTHON_FRAME,
+        (re.compile(r"(?P<kept>KeyboardInterrupt|Greenlet\w*.*)"), re.compile(r"[ \t]+\S.*")),
+        outermost_first=True,
     ),
     Style(
         "py-spy",
         re.compile(
-            r'Thread (?P<lwp>[0-9]+|0x[0-9A-Fa-f]+)(?: \((?:idle|active|idle\+gil|active\+gil)\))?(?:: "?(?P<name>[^"]*)"?)?'
+            r'Thread (?P<lwp>[0-9]+|0x[0-9A-Fa-f]+)(?:/[0-9]+)?(?: \((?P<state>idle|active|idle\+gil|active\+gil)\))?(?:: "?(?P<name>[^"]*)"?)?'
         ),
-        re.compile(r" {4}(?P<f>[^\s(][^(]*?) \([^()]*:?[^()]*\)"),
-        re.compile(r" {8,}\S.*"),
+        re.compile(r" {4}(?P<f>[^\s(][^(]*?) \((?:[^()]*[/\\])?(?P<file>[^():/\\]*)(?::[0-9]+)?\)"),
+        (re.compile(r" {8,}\S.*"),),
     ),
     Style(
         "gdb",
-        re.compile(r'Thread [0-9]+ \(.*?(?:LWP (?P<lwp>[0-9]+).*)?\)(?: "(?P<name>[^"]*)")?:?'),
-        re.compile(r"#[0-9]+[ \t]+(?:0x[0-9a-f]+ in )?(?P<f>[^\s(][^(]*?)[ \t]*\(.*"),
-        re.compile(r"[ \t]+(?:at|from) \S.*|[ \t]{4,}\S+ = .*|No locals\."),
+        re.compile(r'(?:\[?Switching to )?[ \t*]*[Tt]hread [0-9]+ \(.*?(?:LWP[ \t]+(?P<lwp>[0-9]+).*)?\)+(?: "(?P<name>[^"]*)")?[:\]]*'),
+        re.compile(r"[ \t]*#[0-9]+[ \t]+(?:0x[0-9a-f]+ (?:in )?)?(?P<f><signal handler called>|[^\s(][^(]*?)(?:[ \t]*\(.*)?"),
+        (re.compile(r"[ \t]+(?:at|from) \S.*|[ \t]{4,}\S+ ?=.*|No locals\.|Backtrace stopped: .*|\(More stack frames.*"),),
+        headless=True,
+    ),
+    Style(
+        "lldb",
+        re.compile(r"[ \t]*(?:\* )?thread #(?P<lwp>[0-9]+)(?:[:,] .*?(?:name = '(?P<name>[^']*)'.*)?)?"),
+        re.compile(r"[ \t]*(?:\* )?frame #[0-9]+: (?:0x[0-9a-f]+ )?(?P<f>[^\s(]+).*"),
+        headless=True,
+    ),
+    Style(
+        "crash",
+        re.compile(r"PID: (?P<pid>[0-9]+)[ \t]+TASK: [0-9a-f]+[ \t]+CPU: [0-9]+[ \t]+COMMAND: \"(?P<name>[^\"]*)\""),
+        re.compile(r"[ \t]*#[0-9]+ \[[0-9a-f]+\] (?P<f>[\w.]+)(?: at [0-9a-f]+.*)?"),
+        (re.compile(r"[ \t]+(?:[A-Z0-9_]{2,8}: [0-9a-f].*|\[exception RIP: .*|\S+: \d+)"),),
+        kernel=True,
+    ),
+    Style(
+        "mdb",
+        re.compile(r"[ \t]*stack pointer for thread (?P<thread>[0-9a-f]+)(?: \(.*\))?: [0-9a-f]+(?:[ \t]+\(.*\))?"),
+        re.compile(
+            r"[ \t]*(?:\[ )?(?:[0-9a-f]{8,16} )?(?P<f>(?:[\w.-]+`)?[A-Za-z_][\w.]*)(?:\+(?:0x)?[0-9a-f]+)?\(.*\)(?: \])?"
+        ),
+        kernel=True,
+    ),
+    Style(
+        "dotnet",
+        re.compile(r"(?:Thread \(0x(?P<hex>[0-9A-Fa-f]+)\):|OS Thread Id: 0x(?P<hex2>[0-9a-f]+) .*)"),
+        re.compile(
+            r"(?:[ \t]+[\w.-]+!(?P<f>\S[^(]*)\(.*|[0-9A-Fa-f]{8,16} [0-9A-Fa-f]{8,16} (?:\[\w+(?:: [0-9a-fA-F]+)?\] )?(?P<f2>[\w.+<>`]+)\(.*)"
+        ),
+        (re.compile(r"[ \t]+\[Native Frames\]|[ \t]*Child[ -]SP .*|[0-9A-Fa-f]{8,16} [0-9A-Fa-f]{8,16} \[.*|[0-9A-Fa-f]{8,16} [0-9A-Fa-f]{8,16} .*"),),
+    ),
+    Style(
+        "windows",
+        re.compile(r"[ \t]*#?[ \t]*Child-?SP[ \t]+RetAddr.*Call Site"),
+        re.compile(
+            r"[ \t]*(?:[0-9a-f]{2} )?(?:[0-9a-f]{8}`?[0-9a-f]{8} +){0,3}(?:: (?:\S+ ){0,4}: )?(?P<f>[\w.-]+![\w:~<>@?$`]+)(?:\+0x[0-9a-f]+)?.*"
+        ),
+    ),
+    Style(
+        "php",
+        re.compile(r"\[[^\]]{5,40}\][ \t]+\[pool (?P<name>[^\]]{1,80})\] pid (?P<pid>[0-9]+)"),
+        re.compile(r"\[0x[0-9a-f]+\] (?P<f>[^\s(]+)\(\) \S+:[0-9]+"),
+        (re.compile(r"script_filename = .*"),),
+    ),
+    Style(
+        "ruby",
+        re.compile(r"[ \t]*Thread:? (?:#<Thread:0x[0-9a-f]+.*>|TID-\S+.*?)(?:[ \t]+status=(?P<state>\w+).*)?"),
+        re.compile(r"[ \t]*(?:from )?(?:/|[\w.-]+/|<internal:)\S*:[0-9]+:in [`'](?P<f>[^']+)'"),
+    ),
+    Style(
+        "hung",
+        re.compile(
+            r"(?:.{0,60}?\bINFO: )?task (?P<name>\S{1,64}):(?P<pid>[0-9]+) (?:is )?blocked for more than (?P<s>[0-9]+) seconds\.?"
+        ),
+        re.compile(r"[ \t]*(?:\[<[0-9a-f]+>\][ \t]+)?(?:\? )?(?P<f>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[\w+\])?"),
+        (
+            re.compile(
+                r"[ \t]*(?:Not tainted.*|Tainted: .*|\"echo 0 > .*|[Cc]all [Tt]race:|\S+[ \t]+[DRS][ \t]+[0-9a-f]+.*|task:\S+ .*"
+                r"|</?TASK>|[A-Z0-9]{2,8}: ?[0-9a-f]{4,}.*|[0-9a-f]{8,16}(?: .*)?)"
+            ),
+        ),
+        kernel=True,
     ),
     Style(
         "kernel",
         re.compile(r"(?:==> )?/proc/(?P<pid>[0-9]+)(?:/task/(?P<lwp>[0-9]+))?/stack(?: <==|:)?"),
         re.compile(
-            r"[ \t]*(?:/proc/[0-9]+/\S*stack:)?\[<[0-9a-f]+>\] (?P<f>[^\s+]+)(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?(?: \[\w+\])?"
+            r"[ \t]*(?:/proc/[0-9]+/\S*stack:)?\[<[0-9a-f]+>\] (?:\? )?(?P<f>[^\s+]+)(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?(?: \[\w+\])?"
         ),
         kernel=True,
     ),
-)
+)  # fmt: skip
 _BY_NAME = {style.name: style for style in STYLES}
 OF_PROCESS = re.compile(r"/proc/(?P<pid>[0-9]+)(?:/task/(?P<lwp>[0-9]+))?/stack")
 """A process in a command or in front of a line."""
 
-_MAYBE_HEAD = ('"', "goroutine ", "Thread ", "Current thread", "==> /proc/", "/proc/")
+DEADLOCK = re.compile(r"[ \t]*Found (?:one|[0-9]+) Java-level deadlocks?\b.*")
+"""What a Java machine prints above the threads that wait for each other."""
+
+_MAYBE_HEAD = (
+    '"', "#", "goroutine ", "Thread", "thread ", "Current thread", "==> /proc/", "/proc/", "3XMTHREADINFO", "* thread", "* Thread",
+    "* frame", "frame #", "stack pointer for", "PID: ", "OS Thread Id", "INFO: task", "task ", "Traceback (most", "^CTraceback", "Stack (most",
+    "[Switching to", "Child",
+)  # fmt: skip
+"""How a line begins, without its indent, that may be the head of a stack or a frame of a style without heads."""
+
+_HEADLESS = {
+    "java": re.compile(rf"[ \t]*at[ \t]+{_JAVA_NAME}\((?:[\w$.-]*\.(?:java|kt|scala|groovy|clj)[:)].*|.*Native Method\)|Unknown Source\)).*"),
+    "gdb": re.compile(r"[ \t]*#0[ \t]+(?:0x[0-9a-f]+ in )?[^\s(]\S*(?: .*?)?\(.*"),
+    "lldb": re.compile(r"[ \t]*(?:\* )?frame #0: .*"),
+    "mdb": re.compile(r"[ \t]*[\w.-]+`\w[\w.]*\+0x[0-9a-f]+\(.*\)"),
+}  # fmt: skip
+"""Frames with which a stack without a head may begin."""
+
+_HEADLESS_BEGIN = ("at ", "#0", "frame #0", "* frame #0")
+
+_FOR_MINUTES = re.compile(r"(?:^|, )([0-9]{1,9}) minutes")
+_CPU = re.compile(r" cpu=([0-9.]{1,20})(ms|s)\b")
+_ELAPSED = re.compile(r" elapsed=([0-9.]{1,20})(ms|s)\b")
+_NID = re.compile(r" nid=(0x[0-9a-f]{1,16}|[0-9]{1,18})\b")
+_JMX = re.compile(
+    r'" Id=(?P<lwp>[0-9]{1,18}) (?:in )?(?P<state>[A-Z_]+)(?: (?:on|at) (?P<waits>[\w.$]+@[0-9a-f]+))?'
+    r'(?: owned by "(?P<owner>[^"]*)")?'
+)
+_STATE_OF_HEAD = re.compile(
+    r" (?:nid=\S+|virtual) (?:\[[0-9]+\] )?(?P<state>[A-Za-z.()][^\[]*?)[ \t]*(?:\[0x[0-9a-f]+\])?[ \t]*$"
+)
+_MUTEX = re.compile(r"\((?:__)?(?:mutex|futex|rwlock|lock)=(?:0x)?([0-9a-f]{4,16})\b")
+_GO_LOCK = re.compile(r"sync\.\(\*(?:RW)?Mutex\)\.(?:R?Lock|lockSlow|rLockSlow)\(0x([0-9a-f]{4,16})[,)]")
 
 Stack = dict[str, Any]
-"""An open stack: style, lines, pid, lwp, comm, frames. JSON-able."""
+"""An open stack: style, lines, pid, lwp, comm, frames, state, locks. JSON-able."""
 
 
-def opens(line: str, no: int, pid: int | None) -> Stack | None:
-    """Return the stack that a line begins: with a head, or with a frame of the kernel. `pid` is of the command above."""
-    if line.startswith(_MAYBE_HEAD):
+def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | None:
+    """Return the stack that a line begins: with a head, or with a frame of the kernel. `pid` is of the command above.
+
+    `begins` tells that the line is the first of its paragraph, where a stack may begin with a frame.
+    """
+    bare = line.lstrip(" \t")
+    if bare.startswith(_MAYBE_HEAD) or (" @ 0x" in bare and bare[0].isdigit()) or "[pool " in bare:
         for style in STYLES:
-            found = style.head.fullmatch(line) if style.head else None
-            if found:
-                named = found.groupdict()
-                of = named.get("pid")
-                return _stack(style, no, int(of) if of else pid, _whole(named.get("lwp")), named.get("name"))
+            if style.head and style.head.fullmatch(line):
+                return _headed(style, line, no, pid)
+    for name, frame in _HEADLESS.items():
+        if begins and (bare.startswith(_HEADLESS_BEGIN) or "`" in bare) and frame.fullmatch(line):
+            opened = _stack(_BY_NAME[name], no, pid)
+            goes_on(opened, line, no)
+            opened["cut"] = name == "java"
+            return opened
+    if begins and bare.startswith("java.lang.Thread.State: "):
+        opened = _stack(_BY_NAME["java"], no, pid)
+        goes_on(opened, line, no)
+        return opened
     kernel = _BY_NAME["kernel"]
     if "[<" in line and kernel.frame.fullmatch(line):
         front = OF_PROCESS.search(line)
-        opened = _stack(kernel, no, int(front["pid"]) if front else pid, None, None)
+        opened = _stack(kernel, no, int(front["pid"]) if front else pid)
         goes_on(opened, line, no)
         return opened
     return None
 
 
-def _stack(style: Style, no: int, pid: int | None, lwp: int | None, name: str | None) -> Stack:
+def _headed(style: Style, line: str, no: int, pid: int | None) -> Stack:
+    """Return the stack of a head, with what the head says."""
+    found = style.head.fullmatch(line) if style.head else None
+    named = found.groupdict() if found else {}
+    of = named.get("pid")
+    opened = _stack(style, no, (_whole(of) if of else None) or pid)
+    opened["comm"] = named.get("name") or None
+    opened["lwp"] = _whole(named.get("lwp") or _hex(named.get("hex") or named.get("hex2")))
+    opened["state"] = named.get("state") or None
+    if named.get("n"):
+        opened["weight"] = float(named["n"])
+    if named.get("s"):
+        opened["state"], opened["waited_s"] = "D", float(named["s"])
+    if style.name == "go":
+        minutes = _FOR_MINUTES.search(opened["state"] or "")
+        opened["waited_s"] = float(minutes[1]) * 60 if minutes else None
+        opened["comm"] = f"goroutine {named['lwp']}"
+    elif style.name == "java":
+        _head_of_java(opened, line)
+    return opened
+
+
+def _head_of_java(opened: Stack, line: str) -> None:
+    """Take what a head of jstack or of a management bean says besides the name."""
+    if jmx := _JMX.search(line):
+        opened["lwp"], opened["state"] = _whole(jmx["lwp"]), jmx["state"]
+        opened["waits_for"], opened["held_by"] = jmx["waits"], jmx["owner"]
+        return
+    nid = _NID.search(line)
+    opened["lwp"] = _whole(nid[1]) if nid else None
+    for name, pattern in (("cpu_s", _CPU), ("age_s", _ELAPSED)):
+        if figure := pattern.search(line):
+            opened[name] = _number(figure[1], 1e-3 if figure[2] == "ms" else 1.0)
+    if state := _STATE_OF_HEAD.search(line):
+        opened["state"] = state["state"]
+
+
+def _stack(style: Style, no: int, pid: int | None) -> Stack:
     return {
-        "style": style.name, "line_no": no, "line_end": no, "pid": pid, "lwp": lwp, "comm": name or None, "frames": [],
-        "cut": False, "blank": False,
+        "style": style.name, "line_no": no, "line_end": no, "pid": pid, "lwp": None, "comm": None, "frames": [], "at": [],
+        "cut": False, "blank": False, "state": None, "waited_s": None, "waits_for": None, "held_by": None, "holds": [],
+        "cpu_s": None, "age_s": None, "weight": 1.0, "given_up": [],
     }  # fmt: skip
 
 
+def _hex(text: str | None) -> str | None:
+    return f"0x{text}" if text else None
+
+
+def _number(text: str, factor: float) -> float | None:
+    try:
+        return float(text) * factor
+    except ValueError:
+        return None
+
+
 def _whole(text: str | None) -> int | None:
-    number = int(text, 16 if text.lower().startswith("0x") else 10) if text else None
-    return number if number is not None and number < 2**63 else None
+    if not text or len(text) > 20:
+        return None
+    number = int(text, 16 if text.lower().startswith("0x") else 10)
+    return number if number < 2**63 else None
 
 
 def goes_on(stack: Stack, line: str, no: int) -> bool:
@@ -117,31 +345,86 @@ def goes_on(stack: Stack, line: str, no: int) -> bool:
     style = _BY_NAME[stack["style"]]
     if stack["blank"] and not (style.below_blank and style.below_blank.fullmatch(line)):
         return False
-    stack["blank"] = False
     found = style.frame.fullmatch(line)
+    if style.name == "java" and line.lstrip(" \t").startswith("- "):
+        found = None
     if style.kernel and found and (front := OF_PROCESS.search(line)) and int(front["pid"]) != stack["pid"]:
         return False
-    if found and style.name == "gdb" and stack["frames"] and line.startswith("#0"):
+    if found and style.name == "gdb" and stack["frames"] and line.lstrip(" \t").startswith("#0 "):
         return False
-    if found is None and (style.more is None or style.more.fullmatch(line) is None):
-        return False
-    if found:
-        if len(stack["frames"]) < MOST_FRAMES:
-            stack["frames"].append(found["f"].strip())
-        else:
-            stack["cut"] = True
+    if found is None:
+        more = next((made for pattern in style.more if (made := pattern.fullmatch(line))), None)
+        if more is None:
+            return False
+        _say(stack, more.groupdict())
+    else:
+        _frame(stack, style, found, line, no)
+    stack["blank"] = False
     stack["line_end"] = no
     return True
 
 
+def _frame(stack: Stack, style: Style, found: re.Match[str], line: str, no: int) -> None:
+    if len(stack["frames"]) >= MOST_FRAMES:
+        stack["cut"] = True
+        return
+    named = found.groupdict()
+    name = (named["f"] or named.get("f2") or "").strip()
+    if named.get("file"):  # `wait` of Python is not that of the C library
+        name = f"{name} ({named['file']})"
+    elif style.name == "javacore":
+        name = name.replace("/", ".")
+    if stack["waits_for"] is None and len(stack["frames"]) < 4:
+        lock = _GO_LOCK.search(line) if style.name == "go" else _MUTEX.search(line) if style.name == "gdb" else None
+        if lock:
+            stack["waits_for"] = f"0x{lock[1]}"
+    elif style.name == "go" and (lock := _GO_LOCK.search(line)) and len(stack["frames"]) < 5:
+        stack["waits_for"] = f"0x{lock[1]}"  # the read-write lock stands above the mutex inside it
+    stack["frames"].append(name)
+    stack["at"].append(no)
+
+
+def _say(stack: Stack, said: dict[str, str | None]) -> None:
+    """Keep what a line beside the frames says about the thread and its locks."""
+    if said.get("state"):
+        stack["state"] = said["state"]
+    if said.get("lwp"):
+        stack["lwp"] = _whole(said["lwp"])
+    if cpu := said.get("cpu"):
+        stack["cpu_s"] = _number(cpu, 1.0)
+    if lock := said.get("waits") or said.get("waits2") or said.get("waits3"):
+        stack["waits_for"] = lock
+    if said.get("owner"):
+        stack["held_by"] = said["owner"]
+    if given := said.get("object"):
+        stack["given_up"] = [*stack["given_up"], given][:MOST_LOCKS]
+    if (lock := said.get("locked") or said.get("locked2")) and len(stack["holds"]) < MOST_LOCKS:
+        stack["holds"].append(lock)
+    if said.get("kept"):
+        stack["kept"] = True
+
+
 def row_of(stack: Stack) -> dict[str, Any] | None:
-    """Return the row of `profile_stacks` of a finished stack; None if it has no frame."""
+    """Return the row of `profile_stacks` of a finished stack; None if it has no frame and waits for nobody."""
     frames: list[str] = stack["frames"]
-    if not frames:
+    at: list[int] = stack["at"]
+    style = _BY_NAME[stack["style"]]
+    if style.name == "python-last" and not stack.get("kept"):
+        return None  # where an exception came from is no place in which somebody stands
+    if not frames and not (stack["held_by"] and stack["comm"]):
         return None
-    kernel = _BY_NAME[stack["style"]].kernel
+    if style.outermost_first:
+        frames, at = frames[::-1], at[::-1]
+    holds = [lock for lock in dict.fromkeys(stack["holds"]) if lock not in stack["given_up"]]
+    holds = [lock for lock in holds if lock != stack["waits_for"]]
+    kernel = style.kernel and not any("`" in f and not f.startswith(_KERNEL_MODULES) for f in frames)
     return {
-        "line_no": stack["line_no"], "line_end": stack["line_end"], "source": "text", "weight": 1.0, "unit": "samples",
-        "pid": stack["pid"], "lwp": stack["lwp"], "comm": stack["comm"], "frames": frames, "leaf": frames[0],
-        "kernel": kernel, "complete": not stack["cut"],
+        "line_no": stack["line_no"], "line_end": stack["line_end"], "source": "text", "weight": stack["weight"], "unit": "samples",
+        "pid": stack["pid"], "lwp": stack["lwp"], "comm": stack["comm"], "frames": frames, "leaf": frames[0] if frames else None,
+        "kernel": kernel, "complete": not stack["cut"], "frame_lines": at, "state": stack["state"], "waited_s": stack["waited_s"],
+        "waits_for": stack["waits_for"], "held_by": stack["held_by"], "holds": holds or None, "cpu_s": stack["cpu_s"],
+        "age_s": stack["age_s"],
     }  # fmt: skip
+
+
+_KERNEL_MODULES = ("unix`", "genunix`", "zfs`", "ip`", "sockfs`", "nfs`", "ufs`", "procfs`", "specfs`", "doorfs`")

@@ -148,20 +148,21 @@ class _Reader:
         if self.open is None:
             self.open = self._stack(no, complete=True)
         self.open["frames"].append(found["f"])
+        self.open["frame_lines"].append(no)
         self.open["line_end"] = no
         return True
 
     def _stack(self, no: int, *, complete: bool) -> dict[str, Any]:
         return {
             "line_no": no, "line_end": no, "weight": 1.0, "unit": "samples", "pid": self.state.get("pid"), "lwp": self.state.get("lwp"),
-            "frames": [], "kernel": True, "complete": complete,
+            "frames": [], "frame_lines": [], "kernel": True, "complete": complete,
         }  # fmt: skip
 
     def wchan(self, no: int, line: str) -> bool:
         if not _PATTERNS["wchan"].match(line):
             return False
         if line != "0":
-            self.open = {**self._stack(no, complete=False), "frames": [line]}
+            self.open = {**self._stack(no, complete=False), "frames": [line], "frame_lines": [no]}
             self.close()
         return True
 

@@ -59,6 +59,8 @@ GDB_INFO_HEAD = r"^[ \t]*Id[ \t]+Target Id[ \t]+Frame$"
 """Heading of `info threads`, which lists the innermost frame of each thread."""
 OUTERMOST = r"^[ \t]*[0-9a-f]{8,16}[ \t]+_(?:start|lwp_start|thread_start)[ \t]*\("
 """Stack frames in which a process or a thread of Solaris begins."""
+MUTEX = r"\((?:__)?(?:mutex|futex|rwlock|lock)=(?:0x)?([0-9a-f]{4,16})\b"
+"""Lock in the arguments of a frame of gdb."""
 GDB_FRAME = r"^#([0-9]+)[ \t]+(?:0x[0-9a-f]+ (?:in )?)?(\S[^(]*?)(?:[ \t]*\(.*)?$"
 
 FORMAT = Format(
@@ -231,9 +233,13 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> pl.Da
             pl.col("number").first(),
             pl.col("ended").last(),
             pl.col("line").first().alias("first"),
+            pl.col("line").head(4).str.extract(MUTEX, 1).drop_nulls().first().alias("lock"),
         )
     )
-    names = rows.with_columns(frames=nested(frames["symbol"], rows["group"].search_sorted(frames["group"]), len(rows)))
+    owner = rows["group"].search_sorted(frames["group"])
+    names = rows.with_columns(
+        frames=nested(frames["symbol"], owner, len(rows)), frame_lines=nested(frames["line_no"], owner, len(rows))
+    )
     # A leaf without `+` is a system call; whether it runs in the kernel is not printed.
     begun = pl.col("headed") | pl.col("number").eq(0).fill_null(False)
     return names.select(
@@ -242,8 +248,10 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> pl.Da
         "pid",
         "comm",
         "frames",
+        "frame_lines",
         weight=pl.lit(1.0),
         unit=pl.lit("samples"),
+        waits_for=pl.concat_str(pl.lit("0x"), "lock"),
         lwp=pl.when(pl.col("lwp") >= 0).then("lwp"),
         leaf=pl.col("frames").list.first(),
         kernel=pl.lit(False),

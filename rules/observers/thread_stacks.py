@@ -1,0 +1,529 @@
+"""What the stacks of one moment show: in which places threads stand, who waits for whose lock, who runs on and on.
+
+`standing-still` yields these sightings. A place is the leaf with the first two functions above the sleep that every
+wait goes through. A lock is told with those who wait for it, who holds it, and where its holder stands; locks whose
+holders wait for each other are a cycle. A thread runs on if it used half of its life, or of the time between two
+dumps, on a processor.
+Worked example: 2 threads BLOCKED in `Log.append` for <0x6b>, which "exec-3" holds in `writeBytes`: "2 threads wait for
+<0x6b>, which "exec-3" holds; it stands in writeBytes, called by Log.append". A goroutine [semacquire, 906 minutes]:
+"goroutine 7 stands in sync.(*Mutex).Lock for 15 h 6 min".
+Cost: linear in the stacks. Source: OpenJDK src/hotspot/share/runtime/vmOperations.cpp, services/threadService.cpp;
+Go src/runtime/traceback.go, runtime2.go (waitReasonStrings).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.frames import bare, finite, idle_reason, known, moments, named, names_of, stack_names
+from rules.observers.observer import Lines, Sighting, figure, place
+from rules.signatures.signatures import Seen
+
+ROWS = 20_000
+"""Maximum number of stacks of one artifact that are looked at."""
+
+PLACE_FRAMES = 3
+"""Number of named frames, leaf first, by which threads stand in the same place."""
+
+CITED_FRAMES = 12
+"""Maximum number of frames of a stack that are cited one by one: with heads and other stacks within 20 lines."""
+
+CITED_LINES = 6
+"""Maximum number of lines of a cited stack whose frames have no lines of their own: three stay within the limit."""
+
+CITED = 3
+"""Maximum number of stacks that a sighting cites."""
+
+RUNS = 0.5
+"""Minimum part of its life, or of the time between two dumps, in which a thread that runs on was on a processor."""
+
+LIVED_S = 10.0
+"""Minimum age of a thread, in seconds, whose part on a processor says anything: starting takes some."""
+
+LONG_S = 60.0
+"""Minimum seconds after which a wait for a lock is none in passing; Go tells only whole minutes."""
+
+SWITCH = frozenset(
+    {"__schedule", "schedule", "schedule_timeout", "io_schedule", "schedule_preempt_disabled", "io_schedule_timeout"}
+)
+"""Functions in which every sleeper of Linux stands: they say nothing about what it waits for."""
+
+SLEEP = re.compile(
+    r"(?:[\w.]+/)?(?:(?:jdk\.internal\.misc|sun\.misc)\.Unsafe\.park|java\.util\.concurrent\.locks\.LockSupport\.park\w*"
+    r"|java\.util\.concurrent\.locks\.Abstract\w*Synchronizer(?:\$\w+)?\.\w+|java\.lang\.Object\.wait0?"
+    r"|java\.util\.concurrent\.ForkJoinPool\.(?:un)?managedBlock|java\.lang\.VirtualThread\.park\w*)"
+    r"|runtime\.(?:gopark\w*|goparkunlock|park_m|semacquire\w*|netpollblock|selectgo|chanrecv\w*|chansend\w*)"
+    r"|(?:internal/)?sync\.runtime_\w+|internal/poll\.runtime_\w+|sync\.\(\*\w+\)\.\w*Slow"
+    r"|_{0,2}(?:GI_+)?(?:lll_lock_wait\w*|futex_\w+|futex|syscall|kernel_vsyscall|lwp_park|cond_wait_queue|thread_wait)"
+    r"|swtch|cv_wait_sig_swap_core|sleepq_\w+|mi_switch"
+)
+"""Functions that every wait of a runtime goes through: the place is above them."""
+
+LIBRARY = re.compile(
+    r"(?:[\w.]+/)?(?:java|javax|jdk|sun|com\.sun|com\.ibm\.(?:ws\.util|oti|jvm|io\.async)|kotlinx?|scala|groovy|clojure|akka)\."
+    r"|(?:runtime|sync|internal|syscall|net|os|io|bufio|time|context|reflect|crypto|encoding|database|fmt|log|testing|sort|strings"
+    r"|bytes|math|errors|vendor|golang\.org)(?:/[\w.-]+)*\.[\w(]"
+    r"|System\.|Microsoft\.|(?:ntdll|kernel32|KERNELBASE|ntoskrnl)!|(?:std|boost|__gnu_cxx|__gnu|core|alloc|tokio|mio)::"
+    r"|.* \((?:threading|queue|socket|ssl|subprocess|selectors|_base|thread|process|base_events|connection|client|connectionpool"
+    r"|http|urllib\w*|asyncio\w*|runners|events|sessions|adapters)\.py\)"
+    r"|_?Py[A-Z_]|_{2}|lib[\w.+-]*\.(?:so|dylib)\S*`"
+)
+"""How functions of a runtime or of its standard library are named."""
+
+ROOT = re.compile(
+    r"_?_?(?:start|libc_start_\w+|start_thread|clone3?|lwp_start|thrp_setup|pthread_(?:start|body)|thread_start)"
+    r"|(?:[\w.]+/)?java\.lang\.Thread\.run\w*|runtime\.(?:goexit|main)|ret_from_fork\w*|entry_SYSCALL\w*|_bootstrap\w*"
+)
+"""Where programs and threads begin."""
+
+LOCK_STATE = re.compile(r"BLOCKED\b.*|B|sync\.(?:RW)?Mutex\.R?Lock\b.*|waiting for monitor entry.*")
+"""States that say that a lock is waited for which another thread holds."""
+
+LOCK_FRAME = re.compile(
+    r"(?:internal/)?sync\.\(\*(?:RW)?Mutex\)\.(?:R?Lock|lockSlow|rLockSlow)"
+    r"|_{0,2}(?:GI_+)?(?:pthread_(?:mutex|rwlock)_\w*lock\w*|lll_lock_wait\w*|psynch_mutexwait|mutex_lock_impl)"
+    r"|(?:[\w.]+/)?java\.util\.concurrent\.locks\.(?:ReentrantLock|ReentrantReadWriteLock|StampedLock)(?:\$\w+)?\.\w*[lL]ock\w*"
+    r"|System\.Threading\.Monitor\.(?:Reliable)?Enter"
+)
+"""Functions that take a lock."""
+
+READ = re.compile(
+    r"_{0,2}(?:GI_)*(?:libc_)?(?:read|recv|recvfrom|recvmsg|poll|ppoll|select|pselect|so_recv\w*|pollsys|epoll_wait|port_getn?)"
+    r"|(?:[\w.]+/)?java\.net\.SocketInputStream\.socketRead0?|(?:[\w.]+/)?java\.io\.FileInputStream\.read\w*"
+    r"|(?:[\w.]+/)?sun\.nio\.ch\.(?:Net\.poll|NioSocketImpl\.\w+|SocketDispatcher\.read0?)|internal/poll\.runtime_pollWait"
+    r"|sk_wait_data|tcp_recvmsg\w*|(?:readinto|recv|recv_into|read) \((?:socket|ssl)\.py\)"
+)
+"""Calls that wait for data of a descriptor."""
+
+HANDSHAKE = re.compile(
+    r"(?:ossl_|wolf|mbedtls_)?(?:SSL|ssl\d*|tls\d*)_(?:do_handshake|connect|accept|handshake\w*)|ssl23_get_server_hello"
+    r"|_?gnutls_handshake\w*|SSL_ForceHandshake|_?PySSL_SSLdo_?handshake|_ssl__SSLSocket_do_handshake\w*"
+    r"|(?:[\w.]+/)?sun\.security\.ssl\.SSLSocketImpl\.(?:startHandshake|performInitialHandshake)"
+    r"|crypto/tls\.\(\*Conn\)\.\w*[hH]andshake\w*|do_handshake \(ssl\.py\)"
+)
+"""Functions that set up an encrypted connection."""
+
+SEED = re.compile(
+    r"(?:[\w.]+/)?sun\.security\.provider\.(?:SeedGenerator|NativePRNG|SecureRandom)\b.*"
+    r"|(?:[\w.]+/)?java\.security\.SecureRandom\.(?:generateSeed|getSeed)"
+)
+"""Functions that ask for a seed of random numbers."""
+
+PARKED_STATE = re.compile(
+    r"(?:select|chan receive|IO wait|sleep|select \(no cases\)|chan receive \(nil chan\))(?:,.*)?"
+)
+"""States of goroutines of which a program has many: they wait for the next message."""
+
+PARKED = "waits for the next message or moment, while others stand elsewhere"
+"""Why a goroutine is idle that no signature knows."""
+
+RUNNING = re.compile(r"RUNNABLE\b.*|running\b.*|runnable\b.*|active\S*|R|run", re.I)
+"""States of threads that run, or that stand in a call of which the runtime does not know that it waits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Thread:
+    """One stack of a dump: its row, its named frames leaf first and their lines, and how many threads it stands for."""
+
+    row: Mapping[str, Any]
+    frames: tuple[str, ...]
+    at: tuple[int, ...]
+    n: int
+
+    @property
+    def who(self) -> str | None:
+        """Return what the thread is called, None if nothing names it."""
+        name, number = self.row["comm"], self.row["lwp"] or self.row["pid"]
+        if name:
+            return str(name) if str(name).startswith("goroutine ") else f'"{name}"'
+        return f"Thread {number}" if number is not None else None
+
+    @property
+    def identity(self) -> tuple[Any, ...] | None:
+        """Return what is the same in the next dump, None if nothing names the thread."""
+        found = (self.row["pid"], self.row["lwp"], self.row["comm"])
+        return found if found != (None, None, None) and self.n == 1 else None
+
+    @property
+    def waits_for_lock(self) -> bool:
+        """Return whether it waits for a lock, not for a condition."""
+        state = self.row["state"] or ""
+        return bool(LOCK_STATE.fullmatch(state)) or any(LOCK_FRAME.fullmatch(f) for f in self.frames[:6])
+
+    @functools.cached_property
+    def place(self) -> tuple[str, ...]:
+        """Return leaf and first callers above the sleep that all waits go through."""
+        above = [f for f in self.frames[1:] if not SLEEP.fullmatch(f)]
+        return (self.frames[0], *above[: PLACE_FRAMES - 1])
+
+    @functools.cached_property
+    def own(self) -> str | None:
+        """Return the first function of the program itself: of no library, and known to no signature."""
+        return next((f for f in self.frames if not LIBRARY.match(f) and not ROOT.fullmatch(f) and not _known(f)), None)
+
+    def names(self) -> tuple[Seen, ...]:
+        """Return by which names signatures may know the stack; of a leaf whose side is known, only those of that side."""
+        return (*names_of(self.frames[0], self.row["kernel"]), *stack_names(self.frames[1:])) if self.frames else ()
+
+
+@functools.lru_cache(maxsize=20_000)
+def _known(frame: str) -> bool:
+    return known(names_of(frame)) is not None
+
+
+def threads(case: CaseTables) -> Iterator[Sighting]:
+    """Yield cycles, locks, places and running threads of each dump, and once how many threads are idle."""
+    columns = [
+        *PLACE_COLUMNS,
+        "part",
+        "line_no",
+        "line_end",
+        "pid",
+        "lwp",
+        "comm",
+        "frames",
+        "kernel",
+        "weight",
+        "frame_lines",
+    ]
+    columns += ["state", "waited_s", "waits_for", "held_by", "holds", "cpu_s", "age_s"]
+    rows = (
+        case.scan("profile_stacks", columns)
+        .join(moments(case), on=["artifact_id", "part"], how="semi")
+        .head(ROWS)
+        .collect(engine="streaming")
+    )
+    for _, held in rows.group_by("artifact_id", maintain_order=True):
+        listed = [_thread(row) for row in held.sort("line_no").iter_rows(named=True)]
+        yield from _of_dump([t for t in listed if t.frames], [t for t in listed if t.row["held_by"]])
+
+
+def _thread(row: Mapping[str, Any]) -> Thread:
+    names, lines = row["frames"] or (), row["frame_lines"] or ()
+    at = lines if len(lines) == len(names) else [None] * len(names)
+    kept = [(bare(f), line) for f, line in zip(names, at, strict=True) if f and named(f) and bare(f) not in SWITCH]
+    weight = finite(row, "weight") or 1.0
+    cited = tuple(line for _, line in kept if line is not None)
+    return Thread(
+        row, tuple(f for f, _ in kept), cited if len(cited) == len(kept) else (), max(1, int(min(weight, 1e9)))
+    )
+
+
+def _of_dump(listed: Sequence[Thread], told: Sequence[Thread]) -> Iterator[Sighting]:
+    idle: list[tuple[str, Thread]] = []
+    stand: list[Thread] = []
+    for thread in listed:
+        reason = idle_reason(stack_names(thread.frames))
+        if reason and not thread.waits_for_lock:
+            idle.append((reason, thread))
+        else:
+            stand.append(thread)
+    parked = [t for t in stand if PARKED_STATE.fullmatch(t.row["state"] or "")]
+    if len(parked) < len(stand):
+        idle += [(PARKED, t) for t in parked]
+        stand = [t for t in stand if t not in set(parked)]
+    of = sum(_count(stand).values())
+    yield from _locks(stand, listed, told, of)
+    yield from _places(stand, of, bool(idle))
+    yield from _running(stand)
+    if idle:
+        yield _idle(idle, of)
+
+
+def _count(held: Iterable[Thread]) -> dict[Any, int]:
+    """Return the threads with how many each stands for; the same one of several dumps counts once."""
+    return {t.identity or id(t): t.n for t in held}
+
+
+# --- places -----------------------------------------------------------------------------------------------------------
+
+
+def _places(stand: Sequence[Thread], of: int, beside_idle: bool) -> Iterator[Sighting]:
+    groups: dict[tuple[str, ...], list[Thread]] = {}
+    for thread in stand:
+        groups.setdefault(thread.place, []).append(thread)
+    counted = [(sum(_count(held).values()), where, held) for where, held in groups.items()]
+    for n, where, held in sorted(counted, key=lambda x: -x[0]):
+        first = max(held, key=lambda t: (finite(t.row, "waited_s") or 0.0, -t.row["line_no"]))
+        waited = finite(first.row, "waited_s")
+        than = " that are not idle" if beside_idle else ""
+        among = f"{n:,} of {of:,} threads{than}"
+        if of == 1:
+            who, among = f"{first.who or 'The thread'} stands", ""
+        elif n == 1 and first.row["comm"]:
+            who, among = f"{first.who} stands", f", one of {of:,} threads{than}"
+        else:
+            who, among = f"{among} {'stands' if n == 1 else 'stand'}", ""
+        again = max(Counter(t.identity for t in held if t.identity).values(), default=1)
+        yield Sighting(
+            kind="standing",
+            subject=where[0],
+            headline=f"{who} in {_where(first)}{_first_own(first)}{among}"
+            + (f", the same in {again} dumps" if again > 1 else ""),
+            name="threads_count",
+            value=float(n),
+            unit="count",
+            lines=_cited([first, *(t for t in held if t is not first)]),
+            **place(first.row),
+            against="threads that are not idle",
+            against_value=float(of),
+            share=n / of,
+            n=n,
+            seen=(*_says(first, waited), *first.names()),
+        )
+
+
+def _where(thread: Thread) -> str:
+    """Return in words where a thread stands: leaf, how long, state, callers."""
+    waited = finite(thread.row, "waited_s")
+    lasted = f" for {figure(waited, 's')}" if waited else ""
+    state = f" [{thread.row['state']}]" if thread.row["state"] else ""
+    called = "".join(f", called by {f}" for f in thread.place[1:])
+    return f"{thread.place[0]}{lasted}{state}{called}"
+
+
+def _first_own(thread: Thread) -> str:
+    """Return the first function of the program itself in words, if the place does not name it."""
+    own = thread.own
+    return f"; first of the program itself: {own}" if own and own not in thread.place else ""
+
+
+def _says(thread: Thread, waited: float | None) -> tuple[Seen, ...]:
+    """Return what the tool says outright: the wait for a lock that another thread holds."""
+    blocked = bool(LOCK_STATE.fullmatch(thread.row["state"] or ""))
+    if thread.waits_for_lock and (blocked or (waited or 0.0) >= LONG_S):
+        return (_blocked(thread),)
+    return tuple(_composed(thread.frames))
+
+
+def _blocked(thread: Thread) -> Seen:
+    """Return the name of a wait for a lock; what to ask next differs by runtime."""
+    go = str(thread.row["comm"] or "").startswith("goroutine ")
+    java = str(thread.row["state"] or "").startswith("BLOCKED")
+    return {"event": "goroutine-blocked" if go else "java-thread-blocked" if java else "thread-blocked"}
+
+
+def _composed(frames: Sequence[str]) -> Iterator[Seen]:
+    """Yield what leaf and callers say together: a read is a wait for what its caller asked for."""
+    if not any(READ.fullmatch(f) for f in frames[:4]):
+        return
+    for event, callers in (("thread-in-handshake", HANDSHAKE), ("thread-reads-random-seed", SEED)):
+        if any(callers.fullmatch(f) for f in frames[: 3 * PLACE_FRAMES]):
+            yield {"event": event}
+
+
+def _cited(held: Sequence[Thread]) -> tuple[Lines, ...]:
+    """Return the head and the frames of the first stack, and the heads of others."""
+    first = held[0]
+    if not first.at:
+        return _whole_stacks(held)
+    artifact = int(first.row["artifact_id"])
+    made = [*_head(first)]
+    made += [
+        Lines(artifact, line, line, f) for f, line in list(zip(first.frames, first.at, strict=True))[:CITED_FRAMES]
+    ]
+    for other in held[1:CITED]:
+        begin = int(other.row["line_no"])
+        made.append(Lines(artifact, begin, begin, other.who or "another thread"))
+    return tuple(made)
+
+
+def _head(thread: Thread) -> list[Lines]:
+    """Return the lines above the first frame, at most three."""
+    begin, artifact = int(thread.row["line_no"]), int(thread.row["artifact_id"])
+    above = min(thread.at) - 1
+    if above < begin:
+        return []
+    said = ", ".join(x for x in (thread.who, thread.row["state"]) if x)
+    return [Lines(artifact, begin, min(above, begin + 2), said or "thread")]
+
+
+def _whole_stacks(held: Iterable[Thread], role: str = "stack") -> tuple[Lines, ...]:
+    made: dict[int, Lines] = {}
+    for thread in held:
+        if len(made) == CITED:
+            break
+        first = int(thread.row["line_no"])
+        last = max(first, min(int(thread.row["line_end"] or first), first + CITED_LINES - 1))
+        made.setdefault(first, Lines(int(thread.row["artifact_id"]), first, last, role))
+    return tuple(made.values())
+
+
+def _idle(idle: Sequence[tuple[str, Thread]], of: int) -> Sighting:
+    count = sum(_count(t for _, t in idle).values())
+    reasons = Counter(reason for reason, _ in idle)
+    most = reasons.most_common(1)[0][0]
+    held = [t for reason, t in idle if reason == most]
+    first = held[0]
+    headline = f"{count:,} of {of + count:,} threads are idle"
+    if of + count == 1:
+        known_by = next((f for f in first.frames if idle_reason(names_of(f))), first.frames[0])
+        state = f" [{first.row['state']}]" if first.row["state"] else ""
+        headline = f"The only thread is idle in {known_by}{state}"
+    return Sighting(
+        kind="idle",
+        subject="idle threads",
+        headline=headline,
+        name="idle_count",
+        value=float(count),
+        unit="count",
+        lines=_cited(held) if of + count == 1 else _whole_stacks(held, "idle thread"),
+        **place(first.row),
+        n=count,
+        idle=most,
+    )
+
+
+# --- locks ------------------------------------------------------------------------------------------------------------
+
+
+def _locks(stand: Sequence[Thread], listed: Sequence[Thread], told: Sequence[Thread], of: int) -> Iterator[Sighting]:
+    """Yield the cycles of threads that wait for each other, then locks by how many wait for them."""
+    by_name: dict[str, Thread] = {}
+    holders: dict[str, Thread] = {}
+    for thread in (*listed, *told):
+        if thread.row["comm"]:
+            by_name.setdefault(thread.row["comm"], thread)
+        for lock in thread.row["holds"] or ():
+            holders.setdefault(lock, thread)
+    waiting: dict[str, list[Thread]] = {}
+    edges: dict[str, tuple[str, Thread, str]] = {}
+    for thread in dict.fromkeys((*told, *stand)):
+        lock, owner = thread.row["waits_for"], thread.row["held_by"]
+        holder = by_name.get(owner) if owner else holders.get(lock or "")
+        if lock and (owner or holder or thread.waits_for_lock) and thread.frames:
+            waiting.setdefault(lock, []).append(thread)
+        name = owner or (holder.row["comm"] if holder else None)
+        if thread.row["comm"] and name:
+            edges.setdefault(thread.row["comm"], (name, thread, lock or "?"))
+    rings = list(_rings(edges))
+    yield from (_cycle(ring, edges) for ring in rings)
+    in_ring = {name for ring in rings for name in ring}
+    for lock, held in sorted(waiting.items(), key=lambda x: -len(x[1])):
+        owner = held[0].row["held_by"]
+        holder = holders.get(lock) or (by_name.get(owner) if owner else None)
+        n = sum(_count(held).values())
+        if (holder is None and owner is None and n < 2) or all(t.row["comm"] in in_ring for t in held):
+            continue
+        yield _lock(lock, held, holder, owner, n, of)
+
+
+def _lock(lock: str, held: Sequence[Thread], holder: Thread | None, owner: str | None, n: int, of: int) -> Sighting:
+    first = held[0]
+    who = holder.who if holder and holder.who else f'"{owner}"' if owner else None
+    stands = f"; it stands in {_where(holder)}{_first_own(holder)}" if holder and holder.frames else ""
+    one = f"{first.who or 'A thread'} waits" if n == 1 else f"{n:,} threads wait"
+    by = f", which {who} holds{stands}" if who else ", and none of the stacks says who holds it"
+    artifact = int(first.row["artifact_id"])
+    lines: list[Lines] = []
+    for thread in held[:CITED]:
+        lines += _head(thread) if thread.at else _whole_stacks([thread], "waits for it")
+    if holder is not None and holder.at:
+        lines += [Lines(artifact, x.line_from, x.line_from, f"holds it: {x.role}") for x in _head(holder)]
+        lines += [Lines(artifact, no, no, f) for f, no in list(zip(holder.frames, holder.at, strict=True))[:6]]
+    elif first.at:
+        lines += [Lines(artifact, no, no, f) for f, no in list(zip(first.frames, first.at, strict=True))[:6]]
+    return Sighting(
+        kind="lock",
+        subject=lock,
+        headline=f"{one} for {lock}{by}",
+        name="waiting_count",
+        value=float(n),
+        unit="count",
+        lines=tuple(lines[:18]),
+        **place(first.row),
+        against="threads that are not idle",
+        against_value=float(of),
+        share=min(1.0, (n + (holder is not None)) / max(1, of)),
+        n=n,
+        seen=(_blocked(first), *(holder.names() if holder else ())),
+    )
+
+
+def _rings(edges: Mapping[str, tuple[str, Thread, str]]) -> Iterator[list[str]]:
+    """Yield each ring of threads of which everyone waits for a lock of the next, by their names."""
+    seen: set[str] = set()
+    for start in edges:
+        path: dict[str, None] = {}
+        at = start
+        while at in edges and at not in seen:
+            seen.add(at)
+            path[at] = None
+            at = edges[at][0]
+        if at in path:
+            names = list(path)
+            yield names[names.index(at) :]
+
+
+def _cycle(ring: Sequence[str], edges: Mapping[str, tuple[str, Thread, str]]) -> Sighting:
+    """Return the sighting of a ring, with those that wait behind it."""
+    behind = [name for name, (of, _, _) in edges.items() if of in ring and name not in ring]
+    names = [*ring[:4], *behind[:2]]
+    said = "; ".join(f'"{name}" waits for {edges[name][2]} of "{edges[name][0]}"' for name in ring[:4])
+    more = f", and {len(ring) - 4:,} more" if len(ring) > 4 else ""
+    others = f'; {len(behind):,} more behind them, the first "{behind[0]}"' if behind else ""
+    lines = []
+    for name in names:
+        row = edges[name][1].row
+        begin = int(row["line_no"])
+        end = min(begin + 2, int(row["line_end"] or begin))
+        lines.append(Lines(int(row["artifact_id"]), begin, end, f'"{name}" waits for a lock of "{edges[name][0]}"'))
+    return Sighting(
+        kind="lock-cycle",
+        subject=ring[0],
+        headline=f"{len(ring)} threads wait for each other (deadlock): {said}{more}{others}",
+        name="threads_count",
+        value=float(len(ring)),
+        unit="count",
+        lines=tuple(lines),
+        **place(edges[ring[0]][1].row),
+        against="threads that wait in a circle",
+        against_value=0.0,
+        share=1.0,
+        n=len(ring),
+        seen=({"event": "thread-deadlock"},),
+    )
+
+
+# --- threads that run on ----------------------------------------------------------------------------------------------
+
+
+def _running(stand: Sequence[Thread]) -> Iterator[Sighting]:
+    """Yield threads that used half of their life, or of the time between two dumps, on a processor."""
+    dumps: dict[tuple[Any, ...], list[Thread]] = {}
+    for thread in stand:
+        if thread.identity and RUNNING.fullmatch(thread.row["state"] or ""):
+            dumps.setdefault(thread.identity, []).append(thread)
+    for held in dumps.values():
+        first, last = held[0], held[-1]
+        cpu, age = finite(last.row, "cpu_s"), finite(last.row, "age_s")
+        since, over = 0.0, "that it has lived"
+        if cpu is None or age is None:
+            continue
+        if len(held) > 1 and (before := finite(first.row, "cpu_s")) is not None and first.row["age_s"] is not None:
+            cpu, age, since = cpu - before, age - float(first.row["age_s"]), 1.0
+            over = f"between {len(held)} dumps"
+        if age < (since or LIVED_S) or cpu < RUNS * age:
+            continue
+        same = len(held) > 1 and len({t.place for t in held}) == 1
+        yield Sighting(
+            kind="running",
+            subject=last.who or "thread",
+            headline=f"{last.who} was on a processor for {figure(cpu, 's')} of the {figure(age, 's')} {over}, and stands in {_where(last)}{_first_own(last)}",
+            name="cpu_s",
+            value=cpu,
+            unit="s",
+            lines=_cited([last, *held[:-1]]),
+            **place(last.row),
+            against=f"the time {over}",
+            against_value=age,
+            share=min(1.0, cpu / age),
+            n=len(held),
+            seen=(*(({"event": "thread-spins"},) if same else ()), *last.names()),
+        )

@@ -1,0 +1,150 @@
+"""Locks with holders, circles of locks, threads that run on, and frames cited one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import MOST_LINES, Sighting
+from rules.observers.thread_stacks import LIVED_S, LONG_S, RUNS, threads
+
+
+def seen(*rows: dict[str, Any]) -> list[Sighting]:
+    return list(threads(Case.of_tables({"profile_stacks": list(rows)}).with_text()))
+
+
+def stack(at: int, name: str | None, *frames: str, **more: Any) -> dict[str, Any]:
+    """Make a stack of the general reader whose head is on line `at`, with a frame on each line below it."""
+    return {
+        "line_no": at, "line_end": at + len(frames), "source": "text", "weight": 1.0, "unit": "samples", "comm": name,
+        "frames": list(frames), "leaf": frames[0] if frames else None, "frame_lines": [at + n for n in range(1, len(frames) + 1)],
+        **more,
+    }  # fmt: skip
+
+
+BLOCKED = "BLOCKED (on object monitor)"
+
+
+def test_a_lock_is_told_with_those_who_wait_and_the_place_of_its_holder():
+    made = seen(
+        stack(1, "a", "shop.Log.write", "shop.A.run", state=BLOCKED, waits_for="0x6b"),
+        stack(11, "b", "shop.Log.write", "shop.B.run", state=BLOCKED, waits_for="0x6b"),
+        stack(21, "c", "shop.Disk.write", "shop.Log.write", state="RUNNABLE", holds=["0x6b"]),
+    )
+    lock = made[0]
+    assert (lock.kind, lock.subject, lock.value, lock.share) == ("lock", "0x6b", 2.0, 1.0)
+    assert lock.headline == (
+        '2 threads wait for 0x6b, which "c" holds; it stands in shop.Disk.write [RUNNABLE], called by shop.Log.write'
+    )
+    assert lock.seen[0] == {"event": "java-thread-blocked"}
+    assert [(c.line_from, c.role) for c in lock.lines] == [
+        (1, f'"a", {BLOCKED}'), (11, f'"b", {BLOCKED}'), (21, 'holds it: "c", RUNNABLE'), (22, "shop.Disk.write"), (23, "shop.Log.write"),
+    ]  # fmt: skip
+
+
+def test_one_that_waits_for_a_lock_of_nobody_is_only_a_place():
+    (made,) = seen(stack(1, "a", "pthread_mutex_lock", "get", waits_for="0x6b"))
+    assert (made.kind, made.headline) == ("standing", '"a" stands in pthread_mutex_lock, called by get')
+
+
+def test_a_circle_of_locks_and_who_waits_behind_it():
+    made = seen(
+        stack(3, "c", waits_for="0x1", held_by="a"),
+        stack(6, "a", waits_for="0x2", held_by="b"),
+        stack(9, "b", waits_for="0x1", held_by="a"),
+    )
+    assert [s.kind for s in made] == ["lock-cycle"]
+    assert made[0].value == 2
+    assert made[0].headline == (
+        '2 threads wait for each other (deadlock): "a" waits for 0x2 of "b"; "b" waits for 0x1 of "a"; '
+        '1 more behind them, the first "c"'
+    )
+    assert [c.line_from for c in made[0].lines] == [6, 9, 3]
+
+
+def test_a_chain_without_an_end_is_no_circle():
+    made = seen(stack(3, "a", waits_for="0x1", held_by="b"), stack(6, "b", waits_for="0x2", held_by="x"))
+    assert made == []
+
+
+@pytest.mark.parametrize(
+    ("waited", "outright"), [(LONG_S - 1, False), (LONG_S, True), (None, False), (float("nan"), False)]
+)
+def test_a_wait_for_a_lock_is_one_after_a_minute(waited: float | None, outright: bool):
+    (made,) = seen(stack(1, "goroutine 7", "sync.(*Mutex).Lock", "main.get", state="semacquire", waited_s=waited))
+    assert ({"event": "goroutine-blocked"} in made.seen) is outright
+    assert [(c.line_from, c.role) for c in made.lines][1:] == [(2, "sync.(*Mutex).Lock"), (3, "main.get")]
+
+
+def test_the_place_is_above_the_sleep_and_the_programs_own_function_is_named():
+    (made,) = seen(
+        stack(
+            1, "main", "jdk.internal.misc.Unsafe.park", "java.util.concurrent.locks.LockSupport.park", "java.util.concurrent.Foo.get",
+            "java.util.concurrent.Bar.get", "shop.Main.main", state="WAITING (parking)",
+        )
+    )  # fmt: skip
+    assert made.headline == (
+        '"main" stands in jdk.internal.misc.Unsafe.park [WAITING (parking)], called by java.util.concurrent.Foo.get, '
+        "called by java.util.concurrent.Bar.get; first of the program itself: shop.Main.main"
+    )
+
+
+def test_goroutines_that_wait_for_messages_are_idle_beside_one_that_does_not():
+    made = seen(
+        stack(1, "goroutine 1", "main.loop", state="select, 5 minutes"),
+        stack(11, "goroutine 2", "main.send", state="chan send, 5 minutes"),
+    )
+    assert [(s.kind, s.value) for s in made] == [("standing", 1.0), ("idle", 1.0)]
+    (alone,) = seen(stack(1, "goroutine 1", "main.loop", state="select, 5 minutes"))
+    assert (alone.kind, alone.idle) == ("standing", None)
+
+
+def test_a_pools_thread_alone_is_idle_and_says_where():
+    (made,) = seen(
+        stack(1, "w", "sun.misc.Unsafe.park", "java.util.concurrent.LinkedBlockingQueue.take", state="WAITING")
+    )
+    assert made.headline == "The only thread is idle in java.util.concurrent.LinkedBlockingQueue.take [WAITING]"
+    assert made.idle
+    assert made.lines[-1].role == "java.util.concurrent.LinkedBlockingQueue.take"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "age", "runs"),
+    [
+        (RUNS * LIVED_S, LIVED_S, True),
+        (RUNS * LIVED_S - 0.1, LIVED_S, False),
+        (RUNS * LIVED_S, LIVED_S - 0.1, False),
+        (None, 20.0, False),
+        (float("inf"), 20.0, False),
+    ],
+)
+def test_a_thread_that_was_on_a_processor_for_half_of_its_life(cpu: float | None, age: float, runs: bool):
+    made = seen(stack(1, "w", "shop.Hash.sum", state="RUNNABLE", cpu_s=cpu, age_s=age))
+    assert [s.kind for s in made] == ["standing", *["running"] * runs]
+
+
+def test_the_same_place_in_two_dumps_on_a_processor_is_a_loop():
+    made = seen(
+        stack(1, "w", "shop.Hash.sum", state="RUNNABLE", lwp=7, cpu_s=100.0, age_s=1000.0),
+        stack(11, "w", "shop.Hash.sum", state="RUNNABLE", lwp=7, cpu_s=109.0, age_s=1010.0),
+    )
+    assert made[0].headline == '"w" stands in shop.Hash.sum [RUNNABLE], the same in 2 dumps'
+    assert made[1].headline.startswith('"w" was on a processor for 9.000 s of the 10.000 s between 2 dumps')
+    assert made[1].seen[0] == {"event": "thread-spins"}
+
+
+def test_what_a_read_waits_for_says_its_caller():
+    (made,) = seen(stack(1, None, "__read", "sock_read", "BIO_read", "ssl23_connect", "fetch"))
+    assert made.seen[0] == {"event": "thread-in-handshake"}
+    (other,) = seen(stack(1, None, "memcpy", "SSL_connect", "fetch"))
+    assert {"event": "thread-in-handshake"} not in other.seen
+
+
+def test_one_entry_may_stand_for_many_threads_and_few_lines_are_cited():
+    made = seen(
+        stack(1, None, *[f"main.f{n}" for n in range(40)], weight=400.0), stack(60, None, "main.g", weight=100.0)
+    )
+    assert [(s.value, s.share) for s in made] == [(400.0, 0.8), (100.0, 0.2)]
+    assert sum(c.line_to - c.line_from + 1 for c in made[0].lines) <= MOST_LINES
