@@ -241,24 +241,28 @@ class Scanner:
                     at = line.find(word, at + len(word))
 
     def _keys(self, frame: pl.DataFrame, begins: list[int]) -> Iterator[tuple[int, int, int, str]]:
-        """Yield the lines between BEGIN and END of private keys."""
-        starts = [*([int(frame["line_no"][0])] if self.key_lines else []), *begins]
-        for start in starts:
-            if start in begins:
-                self.key_lines = 1
-            rows = frame.filter(pl.col("line_no").is_between(start, start + _KEY_LINES))
-            for number, line in rows.iter_rows():
-                if number in begins:
-                    if _END.search(line):  # the whole key is on one line
-                        self.key_lines = 0
-                        break
-                    continue
-                if _END.search(line) or self.key_lines > _KEY_LINES or (line.strip() and not _BASE64.search(line)):
-                    self.key_lines = 0
-                    break
+        """Yield the lines between BEGIN and END of private keys; each line is looked at once, however many BEGINs there are.
+
+        A BEGIN inside a key begins another one.
+        """
+        first, lines = int(frame["line_no"][0]), frame["line"]
+        opened, at = {number - first for number in begins}, 0
+        waiting = iter(sorted(opened))
+        while True:
+            if not self.key_lines:
+                at = next((begin for begin in waiting if begin >= at), len(lines))
+            if at >= len(lines):
+                return
+            line = lines[at]
+            if at in opened:
+                self.key_lines = 0 if _END.search(line) else 1  # the whole key may be on one line
+            elif _END.search(line) or self.key_lines > _KEY_LINES or (line.strip() and not _BASE64.search(line)):
+                self.key_lines = 0
+            else:
                 self.key_lines += 1
                 for run in _KEY_RUN.finditer(line):
-                    yield int(number), *run.span(), "private key"
+                    yield first + at, *run.span(), "private key"
+            at += 1
 
 
 def spans(line: str, *, names: bool = True) -> list[Span]:

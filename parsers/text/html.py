@@ -31,11 +31,22 @@ SIGNATURE = re.compile(
     rb"|header|blockquote|br|hr|font|center|style|script|b|strong|code|a\s+(?:href|name))\b[^<]{0,2000}?>)"
 )
 SAME = "a web page: its text without tags, each line of preformatted text under its number in the page's source"
+AS_IT_IS = "a web page nested too deep to be laid out: its lines as they are, tags included"
 OWN = "a web page: its text without tags; line numbers are those of this text, not of the page's source"
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}?charset\s*=\s*[\"']?([a-z0-9_-]{2,20})")
 _PRE = re.compile(r"(?is)(<(pre|textarea|listing|xmp)\b[^>]*>)(.*?)(?=</\2\b|\Z)")
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_DEEPEST = 1000
+"""Maximum number of open elements: parsers look through all of them at each tag, and browsers stop at 512."""
+
+_UNCLOSED = frozenset(
+    "area base br col embed hr img input link meta param source track wbr p li td th tr dt dd option optgroup tbody thead tfoot"
+    " colgroup rt rp body html head".split()
+)
+"""Elements that have no end tag, or that may go without."""
+
 _TAG_OR_LINE = re.compile(r"<[^>]*>|\n")
 _MARK = re.compile("\ue000([0-9]+)\ue001")
 _BLANKS = re.compile(r"[ \t\n\r\f]+")
@@ -79,6 +90,9 @@ def transcribe(stream: BinaryIO) -> Generator[str, None, str]:
     """
     page = _decoded(stream.read(PAGE_BYTES + 1))
     page = page.replace("\ue000", "").replace("\ue001", "")
+    if _depth(page) > _DEEPEST:
+        yield from page.replace("\r\n", "\n").split("\n")
+        return AS_IT_IS
     root = LexborHTMLParser(_marked(page)).root
     entries = _Walk().entries(root) if root is not None else []
     if not any(entry.text for entry in entries):
@@ -102,6 +116,20 @@ def _decoded(data: bytes) -> str:
         except (UnicodeDecodeError, LookupError):
             continue
     return data.decode("cp1252", "replace")
+
+
+def _depth(page: str) -> int:
+    """Return about how deep the elements of a page nest.
+
+    >>> _depth("<p>a<p>b<div><b>c</b></div><br><br>")
+    2
+    """
+    depth = deepest = 0
+    for found in _TAG.finditer(page):
+        if found[2].lower() not in _UNCLOSED:
+            depth = max(0, depth - 1) if found[1] else depth + 1
+            deepest = max(deepest, depth)
+    return deepest
 
 
 def _marked(page: str) -> str:

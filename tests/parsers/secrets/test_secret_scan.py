@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -128,6 +129,17 @@ def test_the_key_between_begin_and_end_goes_also_over_blocks():
     halves = {n for n, *_ in first.scan(frame[:5])}
     second = Scanner(json.loads(json.dumps(first.key_lines)))
     assert halves | {n for n, *_ in second.scan(frame[5:])} == whole
+
+
+@pytest.mark.parametrize("between", ["", "MIIEowIBAAKCAQEA0Z3VS5JJcds3xfn2ygSDtfghaL\n"])
+def test_each_line_is_looked_at_once_however_many_keys_begin(between, monkeypatch):
+    lines = ("-----BEGIN PRIVATE KEY-----\n" + between) * 500
+    looked = Mock(wraps=secret_scan._END)
+    monkeypatch.setattr(secret_scan, "_END", looked)
+    frame = pl.DataFrame({"line_no": range(1, lines.count("\n") + 1), "line": lines.splitlines()})
+    found = [n for n, _, _, kind in Scanner().scan(frame) if kind == "private key"]
+    assert len(found) == (500 if between else 0)
+    assert looked.search.call_count <= frame.height
 
 
 def test_a_key_that_never_ends_does_not_eat_the_file():

@@ -97,6 +97,13 @@ def test_breaks_and_no_break_blanks():
     assert page("a&nbsp;&nbsp;b  c<br>&#160; d &lt;e&gt;<br><br>f")[0] == ["a  b c", "  d <e>", "", "f"]
 
 
+@pytest.mark.parametrize("tag", ["div", "b", "table", "pre", "span"])
+def test_a_page_that_nests_deeper_than_browsers_go_is_read_as_it_is(tag):
+    lines, note = page(f"<html>\n{f'<{tag}>' * 1100}\nr b w swap free\n")
+    assert lines[2] == "r b w swap free"
+    assert note == html.AS_IT_IS
+
+
 @pytest.mark.parametrize("tag", ["div", "b", "span", "table><tr><td", "ul><li"])
 def test_deep_nesting_neither_crashes_nor_takes_long(tag):
     began = time.perf_counter()
