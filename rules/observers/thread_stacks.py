@@ -22,7 +22,7 @@ from typing import Any
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.frames import bare, finite, idle_reason, known, moments, named, names_of, stack_names
-from rules.observers.observer import Lines, Sighting, figure, place
+from rules.observers.observer import MOST, Lines, Sighting, figure, place
 from rules.signatures.signatures import Seen
 
 ROWS = 20_000
@@ -112,10 +112,10 @@ READ = re.compile(
 """Calls that wait for data of a descriptor."""
 
 HANDSHAKE = re.compile(
-    r"(?:ossl_|wolf|mbedtls_)?(?:SSL|ssl\d*|tls\d*)_(?:do_handshake|connect|accept|handshake\w*)|ssl23_get_server_hello"
+    r"(?:(?:ossl_|wolf|mbedtls_)?(?:SSL|ssl\d*|tls\d*)_(?:do_handshake|connect|accept|handshake\w*)|ssl23_get_server_hello"
     r"|_?gnutls_handshake\w*|SSL_ForceHandshake|_?PySSL_SSLdo_?handshake|_ssl__SSLSocket_do_handshake\w*"
     r"|(?:[\w.]+/)?sun\.security\.ssl\.SSLSocketImpl\.(?:startHandshake|performInitialHandshake)"
-    r"|crypto/tls\.\(\*Conn\)\.\w*[hH]andshake\w*|do_handshake \(ssl\.py\)"
+    r"|crypto/tls\.\(\*Conn\)\.\w*[hH]andshake\w*|do_handshake \(ssl\.py\))(?:\.\d+)?"
 )
 """Functions that set up an encrypted connection."""
 
@@ -261,7 +261,7 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
     for thread in stand:
         groups.setdefault(thread.place, []).append(thread)
     counted = [(sum(_count(held).values()), where, held) for where, held in groups.items()]
-    for n, where, held in sorted(counted, key=lambda x: -x[0]):
+    for n, where, held in sorted(counted, key=lambda x: (-x[0], _pressing(x[2])))[:MOST]:
         first = max(held, key=lambda t: (finite(t.row, "waited_s") or 0.0, -t.row["line_no"]))
         waited = finite(first.row, "waited_s")
         than = " that are not idle" if beside_idle else ""
@@ -289,6 +289,11 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
             n=n,
             seen=(*_says(first, waited, sure=chosen or n >= CONVOY or again > 1), *first.names()),
         )
+
+
+def _pressing(held: Sequence[Thread]) -> tuple[bool, float]:
+    """Return by what places with as many threads are sorted: those at a lock first, then by how long they say."""
+    return not any(t.waits_for_lock for t in held), -max(finite(t.row, "waited_s") or 0.0 for t in held)
 
 
 def _where(thread: Thread) -> str:
@@ -422,7 +427,7 @@ def _locks(
     rings = list(_rings(edges))
     yield from (_cycle(ring, edges) for ring in rings)
     in_ring = {name for ring in rings for name in ring}
-    for lock, held in sorted(waiting.items(), key=lambda x: -len(x[1])):
+    for lock, held in sorted(waiting.items(), key=lambda x: -len(x[1]))[:MOST]:
         owner = held[0].row["held_by"]
         holder = holders.get(lock) or (by_name.get(owner) if owner else None)
         n = sum(_count(held).values())

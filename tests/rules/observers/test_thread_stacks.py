@@ -138,6 +138,8 @@ def test_the_same_place_in_two_dumps_on_a_processor_is_a_loop():
 def test_what_a_read_waits_for_says_its_caller():
     (made,) = seen(stack(1, None, "__read", "sock_read", "BIO_read", "ssl23_connect", "fetch"))
     assert made.seen[0] == {"event": "thread-in-handshake"}
+    (old,) = seen(stack(1, None, "read", "BIO_read", "PySSL_SSLdo_handshake.4031", "fetch"))
+    assert old.seen[0] == {"event": "thread-in-handshake"}
     (other,) = seen(stack(1, None, "memcpy", "SSL_connect", "fetch"))
     assert {"event": "thread-in-handshake"} not in other.seen
 
