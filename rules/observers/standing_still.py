@@ -75,6 +75,9 @@ RESUMED = "restart_syscall"
 TRACE_ROWS = 40
 """Maximum number of log lines after a kernel's report in which its call trace is looked for."""
 
+HEADER = 6
+"""Maximum number of lines between the report of a blocked task and the line with its state."""
+
 REPORTED = 0.5
 """Share of a report that tells no duration: a stall is reported after 10 s or more."""
 
@@ -189,6 +192,7 @@ def _reports(case: CaseTables) -> Iterator[Sighting]:
     columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "text"]
     rows = case.scan("logs", columns, text.is_not_null() & hit).head(ROWS).collect(engine="streaming")
     groups: dict[tuple[Any, ...], list[Reported]] = {}
+    last, at = (None, ""), 0
     for row in rows.iter_rows(named=True):
         if not (made := REPORT.search(row["text"])):
             continue
@@ -202,6 +206,11 @@ def _reports(case: CaseTables) -> Iterator[Sighting]:
             if made["state"]
             else "stuck"
         )
+        if made["dumped"] and (row["artifact_id"], made["dumped"]) == last and row["line_no"] - at <= HEADER:
+            last = (None, "")
+            continue  # newer kernels say the state of the task below the report of it
+        if made["task"]:
+            last, at = (row["artifact_id"], made["task"]), row["line_no"]
         limit = made["s"] or made["s2"]
         frames = _trace(case, row) if len(groups) < TRACE_ROWS else {}
         key = (row["artifact_id"], row["host"], what, next(iter(frames), None) or re.sub(r"[\d/:-]+", "#", who))
@@ -222,7 +231,9 @@ def _trace(case: CaseTables, row: Mapping[str, Any]) -> dict[str, int]:
     sure: dict[str, int] = {}
     guessed: dict[str, int] = {}
     for line, text in below.iter_rows():
-        if text and REPORT.search(text):
+        if text and (found := REPORT.search(text)):
+            if found["dumped"] and line - row["line_no"] <= HEADER and not sure and not guessed:
+                continue
             break
         if text:
             held = guessed if " ? " in f" {text}" else sure

@@ -22,7 +22,7 @@ from typing import Any
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.frames import bare, finite, idle_reason, known, moments, named, names_of, stack_names
-from rules.observers.observer import Lines, Sighting, figure, place
+from rules.observers.observer import MOST, Lines, Sighting, figure, place
 from rules.signatures.signatures import Seen
 
 ROWS = 20_000
@@ -46,13 +46,23 @@ RUNS = 0.5
 LIVED_S = 10.0
 """Minimum age of a thread, in seconds, whose part on a processor says anything: starting takes some."""
 
+CONVOY = 3
+"""Minimum number of threads that wait for one lock in a whole dump: one or two may wait in passing."""
+
+EXCERPT = 3
+"""Maximum number of stacks of an excerpt: who pasted so few chose them, so that no wait in it is one in passing."""
+
 LONG_S = 60.0
 """Minimum seconds after which a wait for a lock is none in passing; Go tells only whole minutes."""
 
 SWITCH = frozenset(
-    {"__schedule", "schedule", "schedule_timeout", "io_schedule", "schedule_preempt_disabled", "io_schedule_timeout"}
+    """
+    __schedule schedule schedule_timeout io_schedule schedule_preempt_disabled io_schedule_timeout
+    swtch swtch_to resume _resume_from_idle mi_switch sleepq_switch sleepq_wait sleepq_wait_sig sleepq_timedwait
+    sleepq_timedwait_sig sleepq_catch_signals
+    """.split()
 )
-"""Functions in which every sleeper of Linux stands: they say nothing about what it waits for."""
+"""Functions in which every sleeper of Linux, illumos or FreeBSD stands: they say nothing about what it waits for."""
 
 SLEEP = re.compile(
     r"(?:[\w.]+/)?(?:(?:jdk\.internal\.misc|sun\.misc)\.Unsafe\.park|java\.util\.concurrent\.locks\.LockSupport\.park\w*"
@@ -61,7 +71,7 @@ SLEEP = re.compile(
     r"|runtime\.(?:gopark\w*|goparkunlock|park_m|semacquire\w*|netpollblock|selectgo|chanrecv\w*|chansend\w*)"
     r"|(?:internal/)?sync\.runtime_\w+|internal/poll\.runtime_\w+|sync\.\(\*\w+\)\.\w*Slow"
     r"|_{0,2}(?:GI_+)?(?:lll_lock_wait\w*|futex_\w+|futex|syscall|kernel_vsyscall|lwp_park|cond_wait_queue|thread_wait)"
-    r"|swtch|cv_wait_sig_swap_core|sleepq_\w+|mi_switch"
+    r"|cv_wait_sig_swap_core"
 )
 """Functions that every wait of a runtime goes through: the place is above them."""
 
@@ -102,10 +112,10 @@ READ = re.compile(
 """Calls that wait for data of a descriptor."""
 
 HANDSHAKE = re.compile(
-    r"(?:ossl_|wolf|mbedtls_)?(?:SSL|ssl\d*|tls\d*)_(?:do_handshake|connect|accept|handshake\w*)|ssl23_get_server_hello"
+    r"(?:(?:ossl_|wolf|mbedtls_)?(?:SSL|ssl\d*|tls\d*)_(?:do_handshake|connect|accept|handshake\w*)|ssl23_get_server_hello"
     r"|_?gnutls_handshake\w*|SSL_ForceHandshake|_?PySSL_SSLdo_?handshake|_ssl__SSLSocket_do_handshake\w*"
     r"|(?:[\w.]+/)?sun\.security\.ssl\.SSLSocketImpl\.(?:startHandshake|performInitialHandshake)"
-    r"|crypto/tls\.\(\*Conn\)\.\w*[hH]andshake\w*|do_handshake \(ssl\.py\)"
+    r"|crypto/tls\.\(\*Conn\)\.\w*[hH]andshake\w*|do_handshake \(ssl\.py\))(?:\.\d+)?"
 )
 """Functions that set up an encrypted connection."""
 
@@ -229,8 +239,9 @@ def _of_dump(listed: Sequence[Thread], told: Sequence[Thread]) -> Iterator[Sight
         idle += [(PARKED, t) for t in parked]
         stand = [t for t in stand if t not in set(parked)]
     of = sum(_count(stand).values())
-    yield from _locks(stand, listed, told, of)
-    yield from _places(stand, of, bool(idle))
+    chosen = len(listed) <= EXCERPT
+    yield from _locks(stand, listed, told, of, chosen)
+    yield from _places(stand, of, bool(idle), chosen)
     yield from _running(stand)
     if idle:
         yield _idle(idle, of)
@@ -244,12 +255,13 @@ def _count(held: Iterable[Thread]) -> dict[Any, int]:
 # --- places -----------------------------------------------------------------------------------------------------------
 
 
-def _places(stand: Sequence[Thread], of: int, beside_idle: bool) -> Iterator[Sighting]:
+def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -> Iterator[Sighting]:
+    """Yield the places; `chosen` tells that the dump is an excerpt."""
     groups: dict[tuple[str, ...], list[Thread]] = {}
     for thread in stand:
         groups.setdefault(thread.place, []).append(thread)
     counted = [(sum(_count(held).values()), where, held) for where, held in groups.items()]
-    for n, where, held in sorted(counted, key=lambda x: -x[0]):
+    for n, where, held in sorted(counted, key=lambda x: (-x[0], _pressing(x[2])))[:MOST]:
         first = max(held, key=lambda t: (finite(t.row, "waited_s") or 0.0, -t.row["line_no"]))
         waited = finite(first.row, "waited_s")
         than = " that are not idle" if beside_idle else ""
@@ -275,8 +287,13 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool) -> Iterator[Sig
             against_value=float(of),
             share=n / of,
             n=n,
-            seen=(*_says(first, waited), *first.names()),
+            seen=(*_says(first, waited, sure=chosen or n >= CONVOY or again > 1), *first.names()),
         )
+
+
+def _pressing(held: Sequence[Thread]) -> tuple[bool, float]:
+    """Return by what places with as many threads are sorted: those at a lock first, then by how long they say."""
+    return not any(t.waits_for_lock for t in held), -max(finite(t.row, "waited_s") or 0.0 for t in held)
 
 
 def _where(thread: Thread) -> str:
@@ -290,20 +307,23 @@ def _where(thread: Thread) -> str:
 
 def _first_own(thread: Thread) -> str:
     """Return the first function of the program itself in words, if the place does not name it."""
-    own = thread.own
+    own = None if thread.row["kernel"] else thread.own
     return f"; first of the program itself: {own}" if own and own not in thread.place else ""
 
 
-def _says(thread: Thread, waited: float | None) -> tuple[Seen, ...]:
-    """Return what the tool says outright: the wait for a lock that another thread holds."""
+def _says(thread: Thread, waited: float | None, sure: bool) -> tuple[Seen, ...]:
+    """Return what the tool says outright: the wait for a lock that another thread holds; `sure`: it is not in passing."""
     blocked = bool(LOCK_STATE.fullmatch(thread.row["state"] or ""))
-    if thread.waits_for_lock and (blocked or (waited or 0.0) >= LONG_S):
-        return (_blocked(thread),)
+    long = (waited or 0.0) >= LONG_S
+    if thread.waits_for_lock and (blocked or long):
+        return (_blocked(thread, sure or long),)
     return tuple(_composed(thread.frames))
 
 
-def _blocked(thread: Thread) -> Seen:
+def _blocked(thread: Thread, sure: bool) -> Seen:
     """Return the name of a wait for a lock; what to ask next differs by runtime."""
+    if not sure:
+        return {"event": "thread-blocked-in-passing"}
     go = str(thread.row["comm"] or "").startswith("goroutine ")
     java = str(thread.row["state"] or "").startswith("BLOCKED")
     return {"event": "goroutine-blocked" if go else "java-thread-blocked" if java else "thread-blocked"}
@@ -361,7 +381,7 @@ def _idle(idle: Sequence[tuple[str, Thread]], of: int) -> Sighting:
     most = reasons.most_common(1)[0][0]
     held = [t for reason, t in idle if reason == most]
     first = held[0]
-    headline = f"{count:,} of {of + count:,} threads are idle"
+    headline = f"{count:,} of {of + count:,} threads {'is' if count == 1 else 'are'} idle"
     if of + count == 1:
         known_by = next((f for f in first.frames if idle_reason(names_of(f))), first.frames[0])
         state = f" [{first.row['state']}]" if first.row["state"] else ""
@@ -383,7 +403,9 @@ def _idle(idle: Sequence[tuple[str, Thread]], of: int) -> Sighting:
 # --- locks ------------------------------------------------------------------------------------------------------------
 
 
-def _locks(stand: Sequence[Thread], listed: Sequence[Thread], told: Sequence[Thread], of: int) -> Iterator[Sighting]:
+def _locks(
+    stand: Sequence[Thread], listed: Sequence[Thread], told: Sequence[Thread], of: int, chosen: bool
+) -> Iterator[Sighting]:
     """Yield the cycles of threads that wait for each other, then locks by how many wait for them."""
     by_name: dict[str, Thread] = {}
     holders: dict[str, Thread] = {}
@@ -405,16 +427,19 @@ def _locks(stand: Sequence[Thread], listed: Sequence[Thread], told: Sequence[Thr
     rings = list(_rings(edges))
     yield from (_cycle(ring, edges) for ring in rings)
     in_ring = {name for ring in rings for name in ring}
-    for lock, held in sorted(waiting.items(), key=lambda x: -len(x[1])):
+    for lock, held in sorted(waiting.items(), key=lambda x: -len(x[1]))[:MOST]:
         owner = held[0].row["held_by"]
         holder = holders.get(lock) or (by_name.get(owner) if owner else None)
         n = sum(_count(held).values())
         if (holder is None and owner is None and n < 2) or all(t.row["comm"] in in_ring for t in held):
             continue
-        yield _lock(lock, held, holder, owner, n, of)
+        long = any((finite(t.row, "waited_s") or 0.0) >= LONG_S for t in held)
+        yield _lock(lock, held, holder, owner, n, of, chosen or long or n >= CONVOY)
 
 
-def _lock(lock: str, held: Sequence[Thread], holder: Thread | None, owner: str | None, n: int, of: int) -> Sighting:
+def _lock(
+    lock: str, held: Sequence[Thread], holder: Thread | None, owner: str | None, n: int, of: int, sure: bool
+) -> Sighting:
     first = held[0]
     who = holder.who if holder and holder.who else f'"{owner}"' if owner else None
     stands = f"; it stands in {_where(holder)}{_first_own(holder)}" if holder and holder.frames else ""
@@ -442,7 +467,7 @@ def _lock(lock: str, held: Sequence[Thread], holder: Thread | None, owner: str |
         against_value=float(of),
         share=min(1.0, (n + (holder is not None)) / max(1, of)),
         n=n,
-        seen=(_blocked(first), *(holder.names() if holder else ())),
+        seen=(_blocked(first, sure), *(holder.names() if holder else ())),
     )
 
 

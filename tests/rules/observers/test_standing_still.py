@@ -216,3 +216,16 @@ def test_tasks_that_the_kernel_was_asked_to_list() -> None:
         (4, "report of the kernel"),
         (7, "rwsem_down_write_slowpath"),
     ]
+
+
+def test_the_state_below_a_report_belongs_to_it() -> None:
+    made = seen(logs=[
+        {"text": "INFO: task java:4711 blocked for more than 120 seconds."}, {"text": "      Not tainted 5.10.0 #1"},
+        {"text": "task:java            state:D stack:    0 pid: 4711"}, {"text": "Call Trace:"},
+        {"text": " schedule+0x46/0xb0"}, {"text": " rwsem_down_write_slowpath+0x257/0x4d0"},
+        {"text": "task:java            state:D stack:    0 pid: 4712"}, {"text": " do_exit+0x1/0x2"},
+    ])  # fmt: skip
+    assert [s.headline for s in made] == [
+        "java was blocked in rwsem_down_write_slowpath for more than 2 min 0 s, as the kernel reports",
+        "java was waiting in do_exit, as the kernel reports",
+    ]

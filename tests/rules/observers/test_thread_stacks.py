@@ -8,7 +8,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.observer import MOST_LINES, Sighting
-from rules.observers.thread_stacks import LIVED_S, LONG_S, RUNS, threads
+from rules.observers.thread_stacks import CONVOY, EXCERPT, LIVED_S, LONG_S, RUNS, threads
 
 
 def seen(*rows: dict[str, Any]) -> list[Sighting]:
@@ -138,6 +138,8 @@ def test_the_same_place_in_two_dumps_on_a_processor_is_a_loop():
 def test_what_a_read_waits_for_says_its_caller():
     (made,) = seen(stack(1, None, "__read", "sock_read", "BIO_read", "ssl23_connect", "fetch"))
     assert made.seen[0] == {"event": "thread-in-handshake"}
+    (old,) = seen(stack(1, None, "read", "BIO_read", "PySSL_SSLdo_handshake.4031", "fetch"))
+    assert old.seen[0] == {"event": "thread-in-handshake"}
     (other,) = seen(stack(1, None, "memcpy", "SSL_connect", "fetch"))
     assert {"event": "thread-in-handshake"} not in other.seen
 
@@ -148,3 +150,24 @@ def test_one_entry_may_stand_for_many_threads_and_few_lines_are_cited():
     )
     assert [(s.value, s.share) for s in made] == [(400.0, 0.8), (100.0, 0.2)]
     assert sum(c.line_to - c.line_from + 1 for c in made[0].lines) <= MOST_LINES
+
+
+@pytest.mark.parametrize(("waiting", "busy", "sure"), [(1, EXCERPT - 2, True), (1, EXCERPT, False), (CONVOY, 9, True)])
+def test_a_wait_in_passing_is_none_outright(waiting: int, busy: int, sure: bool):
+    made = seen(
+        stack(1, "holder", "shop.Disk.write", state="RUNNABLE", holds=["0x6b"]),
+        *(stack(10 * n, f"w{n}", "shop.Log.write", state=BLOCKED, waits_for="0x6b") for n in range(1, waiting + 1)),
+        *(stack(1000 * n, f"b{n}", f"shop.Busy.f{n}", state="RUNNABLE") for n in range(1, busy + 1)),
+    )
+    event = "java-thread-blocked" if sure else "thread-blocked-in-passing"
+    lock = next(s for s in made if s.kind == "lock")
+    assert lock.seen[0] == {"event": event}
+    places = [s for s in made if s.kind == "standing" and s.subject == "shop.Log.write"]
+    assert places[0].seen[0] == {"event": event}
+
+
+def test_the_switch_of_a_kernel_is_no_place_and_its_functions_are_no_program():
+    (made,) = seen(
+        stack(1, "nfsd", "mi_switch+0xe1", "sleepq_wait+0x2c", "_sleep+0x1f0", "some_driver_wait+0x64", kernel=True)
+    )
+    assert made.headline == '"nfsd" stands in _sleep, called by some_driver_wait'

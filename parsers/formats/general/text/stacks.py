@@ -102,14 +102,14 @@ STYLES = (
     ),
     Style(
         "go-profile",
-        re.compile(r"(?P<n>[0-9]{1,9}) @(?: 0x[0-9a-f]+)+"),
-        re.compile(r"#[ \t]+0x[0-9a-f]+[ \t]+(?P<f>\S+?)\+0x[0-9a-f]+[ \t]+\S+:[0-9]+"),
+        re.compile(r"[ \t]*(?P<n>[0-9]{1,9}) @(?: 0x[0-9a-f]+)+"),
+        re.compile(r"[ \t]*#[ \t]+0x[0-9a-f]+[ \t]+(?P<f>\S+?)\+0x[0-9a-f]+[ \t]+\S+:[0-9]+"),
         (re.compile(r"# (?:labels: .*|[0-9]+)"),),
     ),
     Style(
         "python",
         re.compile(
-            r"(?:(?:Current thread|Thread) (?P<lwp>0x[0-9a-f]+)(?: \[(?P<name>[^\]]*)\])?|Traceback) \(most recent call first\):"
+            r"[ \t]*(?:(?:Current thread|Thread) (?P<lwp>0x[0-9a-f]+)(?: \[(?P<name>[^\]]*)\])?|Traceback) \(most recent call first\):"
         ),
         _PYTHON_FRAME,
         (re.compile(r" +(?:<no Python frame>|Garbage-collecting|<built-in .*|\.\.\.)"), _CODE),
@@ -124,9 +124,9 @@ STYLES = (
     Style(
         "py-spy",
         re.compile(
-            r'Thread (?P<lwp>[0-9]+|0x[0-9A-Fa-f]+)(?:/[0-9]+)?(?: \((?P<state>idle|active|idle\+gil|active\+gil)\))?(?:: "?(?P<name>[^"]*)"?)?'
+            r'[ \t]*Thread (?P<lwp>[0-9]+|0x[0-9A-Fa-f]+)(?:/[0-9]+)?(?: \((?P<state>idle|active|idle\+gil|active\+gil)\))?(?:: "?(?P<name>[^"]*)"?)?'
         ),
-        re.compile(r" {4}(?P<f>[^\s(][^(]*?) \((?:[^()]*[/\\])?(?P<file>[^():/\\]*)(?::[0-9]+)?\)"),
+        re.compile(r" {4,}(?P<f>[^\s(][^(]*?) \((?:[^()]*[/\\])?(?P<file>[^():/\\]*)(?::[0-9]+)?\)"),
         (re.compile(r" {8,}\S.*"),),
     ),
     Style(
@@ -230,6 +230,11 @@ _HEADLESS = {
 
 _HEADLESS_BEGIN = ("at ", "#0", "frame #0", "* frame #0")
 
+_OF_PROCSTAT = re.compile(
+    r"[ \t]*(?P<pid>[0-9]{1,10})[ \t]+(?P<lwp>[0-9]{5,10})[ \t]+(?P<name>\S{1,40})[ \t]+(?:\S.{0,40}?)?[ \t](?P<frames>mi_switch\b.*)"
+)
+"""A thread of FreeBSD's procstat -kk: its whole stack on one line."""
+
 _FOR_MINUTES = re.compile(r"(?:^|, )([0-9]{1,9}) minutes")
 _CPU = re.compile(r" cpu=([0-9.]{1,20})(ms|s)\b")
 _ELAPSED = re.compile(r" elapsed=([0-9.]{1,20})(ms|s)\b")
@@ -268,6 +273,10 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
         opened = _stack(_BY_NAME["java"], no, pid)
         goes_on(opened, line, no)
         return opened
+    if "mi_switch" in line and (listed := _OF_PROCSTAT.fullmatch(line)):
+        opened = _stack(_BY_NAME["mdb"], no, _whole(listed["pid"]))
+        names = listed["frames"].split()[:MOST_FRAMES]
+        return opened | {"lwp": _whole(listed["lwp"]), "comm": listed["name"], "frames": names, "at": [no] * len(names)}
     kernel = _BY_NAME["kernel"]
     if "[<" in line and kernel.frame.fullmatch(line):
         front = OF_PROCESS.search(line)

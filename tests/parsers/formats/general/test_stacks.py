@@ -158,6 +158,11 @@ def test_who_waits_for_whom_in_a_reported_deadlock():
             {"pid": 11877, "comm": "www"},
         ),
         (
+            " 1234 100123 nfsd                nfsd: master        mi_switch+0xe1 sleepq_wait+0x2c _sleep+0x1f0\n",
+            ["mi_switch+0xe1", "sleepq_wait+0x2c", "_sleep+0x1f0"],
+            {"pid": 1234, "lwp": 100123, "comm": "nfsd", "frame_lines": [1, 1, 1], "kernel": True},
+        ),
+        (
             "INFO: task cp:7 blocked for more than 120 seconds.\n      Not tainted 5.10\nCall Trace:\n __schedule+0x2/0x8\n"
             " jbd2_log_wait_commit+0x1/0x2 [jbd2]\n",
             ["__schedule", "jbd2_log_wait_commit"],
