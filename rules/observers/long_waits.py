@@ -259,7 +259,7 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 seconds=row["sum"],
                 n=row["n"],
                 seen=(
-                    *(({"log": str(top["text"])},) if top["text"] else ()),
+                    *(({"log": f"{row['name']}: {top['text']}"},) if top["text"] else ()),
                     {"seconds": round(top["elapsed_s"], 6)},
                 ),
             )
