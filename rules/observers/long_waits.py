@@ -19,7 +19,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.library_waits import functions, outside_calls
-from rules.observers.log_times import LONGEST_S, gaps, steps, texts
+from rules.observers.log_times import LONGEST_S, gaps, quoted, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, lines_of, place
 from rules.observers.packet_silence import silences
 from rules.observers.traced import calls, middle, on, seen, union
@@ -243,6 +243,8 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
         ):
             top = row["worst"][0]
             text = f"{row['name']} took {figure(top['elapsed_s'], 's')}"
+            if top["text"]:
+                text += f': "{quoted(top["text"], 100)}"'
             if row["all"] > 1:
                 text += f", {row['n']:,} of {row['all']:,} took 0.1 s or more, {figure(row['middle'], 's')} (median)"
             yield Sighting(

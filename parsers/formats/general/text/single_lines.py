@@ -194,6 +194,7 @@ COMPLAINT = re.compile(
     r"|;; ->>HEADER<<- .*status: (?!NOERROR|NXDOMAIN)[A-Z]+"
     r"|[ \t]*(?:Main PID|Process): [0-9]+ .*(?:status=[1-9]|code=(?:killed|dumped))"
     r"|[ \t]*Active: failed \("
+    r"|[ \t]*(?:Reason: +(?:OOMKilled|CrashLoopBackOff|Error|Evicted|ContainerCannotRun|DeadlineExceeded)|Exit Code: +[1-9][0-9]*)[ \t]*$"
 )
 """Lines without a stamp by which a program says that something went wrong."""
 

@@ -71,6 +71,8 @@ def test_what_is_no_stamp_is_none(line: str) -> None:
         "Resolving db1... failed: Temporary failure in name resolution.",
         "Error response from daemon: no such container",
         " Main PID: 12 (code=exited, status=1/FAILURE)",
+        "      Reason:       OOMKilled",
+        "      Exit Code:    137",
         "The connection to the server 10.0.0.1:6443 was refused",
     ],
 )
@@ -78,7 +80,17 @@ def test_tools_complain_without_a_stamp(line: str) -> None:
     assert COMPLAINT.match(line)
 
 
-@pytest.mark.parametrize("line", ["* Connected to db1", "status: NOERROR", " Main PID: 12 (app)", "timeout = 30"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "* Connected to db1",
+        "status: NOERROR",
+        " Main PID: 12 (app)",
+        "timeout = 30",
+        "Exit Code:  0",
+        "Reason: Completed",
+    ],
+)
 def test_other_lines_are_no_complaint(line: str) -> None:
     assert not COMPLAINT.match(line)
 
