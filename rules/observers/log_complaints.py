@@ -54,12 +54,22 @@ WORDS = (
     r"|not respond\w*|unreachable|out of (?:memory|space)|no space left|no such device|killed process|corrupt\w*|abort\w*|terminated"
     r"|exceeded|too many|deadlock|not complete|blocked for more|lockup|stall(?:s|ed)|overflow|dropp(?:ed|ing)|dropped|lost|reset by"
     r"|exhausted|reserved for|insufficient|throttl\w+|degraded|offline|retrying|retries|hung|unresponsive|exception|traceback"
-    r"|segfault|evict\w*|expired)\b"
+    r"|segfault|segmentation fault|evict\w*|expired|closed by (?:remote|peer|foreign)|temporarily unavailable|not permitted|no route to host"
+    r"|unhealthy|back-?off|crash\w*|servfail|status=[1-9]\w*|code=killed|exited? (?:with )?(?:code|status)[ =:]+[1-9]\d*|bus error"
+    r"|bad (?:udp|tcp) cksum)\b|Exited \([1-9]\d*\)"
 )
 """Words with which a line without a severity complains."""
 
-NOT_WORDS = r"(?i)\b(?:no|0|without(?: any)?) (?:errors?|failures?)\b|errors?[=: ]+0\b|\b(?:error|fail)\w*[-_ ]?log\b"
-"""Words that tell of no error: "0 errors", "no failures", the name of a log of errors."""
+NOT_WORDS = (
+    r"(?i)\b(?:no|0|zero|without(?: any)?) (?:\w+ )?(?:errors?|failures?|drops|retries|timeouts?)\b"
+    r"|\b(?:errors?|failed|failures?|dropped|retries|lost)[\"']?[=: ]+\"?0\b|\b(?:error|fail)\w*[-_ ]?log\b"
+    r"|\btime-?out(?:[\"']?[=:]| (?:set|is|was|of|to|value|default))|\b(?:err|error)=\"?(?:<nil>|nil|null|none|\"|$)"
+    r"|\bsucceeded (?:after|on|at) |\bretry succeeded|\b(?:recovered|reconnected) (?:from|after|to)\b"
+)
+"""Words that tell of no error: "0 errors", "no failures", "errors=0", a time-out that is set, a retry that succeeded."""
+
+HARMLESS = r"(?i)\bdeprecat\w+|\bwill be removed in\b|\bis obsolete\b|\bexperimental\b|\b(?:retry |re-?connect\w* )?succeeded\b"
+"""Words of warnings that tell of nothing that went wrong."""
 
 NO_ERROR = r"^0+$"
 """Codes that say that all is well, such as the SQLSTATE 00000; any other is worth a line where nothing else judges it."""
@@ -152,7 +162,7 @@ def _rank() -> pl.Expr:
         .then(0)
         .when(error | (unsaid & says))
         .then(2)
-        .when(warning | coded | (says & ~(number > 4).fill_null(False)))
+        .when((warning & ~text.str.contains(HARMLESS)) | coded | (says & ~(number > 4).fill_null(False)))
         .then(1)
         .otherwise(0)
     )

@@ -18,6 +18,7 @@ MASKS = (
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?", "<time>"),
     (r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?: \w+)? \d{4}", "<time>"),
     (r'"[^"]*"|\B\'[^\']*\'\B|`[^`]*[`\']', "<q>"),
+    (r"<q> [45]\d\d\b", "<q> <failed>"),  # the status behind a request in an access log
     (r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b", "<addr>"),
     (r"(?i)\b(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}\b", "<addr>"),
     (r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<id>"),

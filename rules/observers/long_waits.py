@@ -1,7 +1,7 @@
 """What waits longest: single calls, gaps, elapsed times.
 
 Stands out: a system call, Oracle Net wait, database call, connect or log line of `FELT_S` (0.1 s) or more, and a gap
-between two stamps of the same process of a log that is `TIMES` times the middle one and at least `GAP_S`. Normal: what is shorter, compared with the other
+in a log that is unlike the others (`log_times`). Normal: what is shorter, compared with the other
 calls of the same name and target. A wait for the next request (accept, a server's read of its own connection, a poll of a
 process that accepts, a parked thread) is idle and told once per artifact. Functions of libraries and the time of a thread
 outside of calls are looked at in `library_waits`, connections in lists of packets in `packet_silence`. Calls that were never seen
@@ -12,7 +12,6 @@ Cost: one pass over the calls of names that have a long one. Source: Method R (M
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -20,7 +19,8 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.library_waits import functions, outside_calls
-from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, lines_of, place
+from rules.observers.log_times import LONGEST_S, gaps, quoted, steps, texts
+from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, place
 from rules.observers.packet_silence import silences
 from rules.observers.talk import Talk, around
 from rules.observers.traced import calls, middle, on, seen, union
@@ -38,12 +38,6 @@ OBSERVER = Observer(
     },
 )
 
-TIMES = 10.0
-"""Minimum ratio of a gap in a log to the middle gap of the same process: below that, gaps spread like this anyway."""
-
-GAP_S = 1.0
-"""Minimum gap in seconds between two lines of a log: most logs have stamps of whole seconds."""
-
 MOST_CITED = 10
 """Maximum number of waits of a group that are cited, the longest first."""
 
@@ -53,20 +47,11 @@ QUOTED = 60
 TALKS = ("socket", "pipe", "name service", "poll")
 """Kinds of waits in which somebody was asked before."""
 
-REGULAR = 3
-"""Minimum number of gaps of a process before one of them can be called unlike the others."""
-
 PARKED = 0.8
 """Minimum part of a thread's time that a lock, sleep or poll holds for the thread to be called parked."""
 
 EVENT_LOOPS = ["epoll_wait", "epoll_pwait", "epoll_pwait2", "kevent", "port_getn", "port_get"]
 """Waits on many descriptors at once: one that ends without an event lasted as long as the program chose."""
-
-LONGEST_S = 30 * 86400.0
-"""Maximum believable wait in seconds; anything longer is a broken stamp."""
-
-IN_TEXT = r"(?i)(?:elapsed|took|duration|after|response time|copied|in)[ :=,]{1,3}(\d+(?:\.\d+)?) ?(ms|msec|milliseconds|us|s|sec|secs|seconds)\b"
-UNITS = {"us": 1e-6, "ms": 1e-3, "msec": 1e-3, "milliseconds": 1e-3}
 
 GROUP = [*PLACE_COLUMNS, "name", "kind", "target"]
 
@@ -75,7 +60,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the waits of all tables, the longest first."""
     idle: list[Sighting] = []
     found: list[Sighting] = []
-    sources = (_calls, functions, outside_calls, _sqlnet, _elapsed, silences, _texts, _gaps)
+    sources = (_calls, functions, outside_calls, _sqlnet, _elapsed, silences, texts, steps, gaps)
     for one in (sighting for source in sources for sighting in source(case)):
         (idle if one.idle else found).append(one)
     yield from sorted(found, key=lambda s: -(s.seconds or 0.0))
@@ -127,13 +112,13 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             first["own_s"],
             "s",
             (
-                *_row(first, f"longest wait: {quoted(first)}"),
+                *_row(first, f"longest wait: {as_printed(first)}"),
                 *(
                     Lines(first["artifact_id"], one.line, one.line, f"{role}: {one.text}")
                     for one, role in ((talk.asked, "asked"), (talk.answered, "answered"))
                     if one is not None
                 ),
-                *(c for r in worst[1:MOST_CITED].iter_rows(named=True) for c in _row(r, f"long wait: {quoted(r)}")),
+                *(c for r in worst[1:MOST_CITED].iter_rows(named=True) for c in _row(r, f"long wait: {as_printed(r)}")),
             )[:MOST_CITED],
             **place(first),
             t_from=None if first["done_s"] is None else first["done_s"] - first["own_s"],
@@ -147,7 +132,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         )
 
 
-def quoted(row: dict[str, Any]) -> str:
+def as_printed(row: dict[str, Any]) -> str:
     """Return a call with the beginning of its arguments, as the line has it."""
     args = " ".join(str(row["args"] or "").split())
     return f"{row['name']}({args if len(args) <= QUOTED else args[: QUOTED - 3] + '...'})"
@@ -265,8 +250,10 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
     """Yield long ones of tables that have a column of elapsed times."""
     for table, series in (("db_calls", "call"), ("conn_times", "series"), ("logs", "op")):
         column = pl.col("elapsed_s").is_between(0, LONGEST_S)
-        rows = case.scan(table, [*PLACE_COLUMNS, "line_no", "line_end", series, "elapsed_s"], column).with_columns(
-            pl.col(series).fill_null("a step").alias("name")
+        names = [*PLACE_COLUMNS, "line_no", "line_end", series, "elapsed_s", *(["text"] if table == "logs" else [])]
+        said = pl.col("text") if table == "logs" else pl.lit(None, pl.String)
+        rows = case.scan(table, names, column).with_columns(
+            pl.col(series).fill_null("a step").alias("name"), said.alias("text")
         )
         key = [*PLACE_COLUMNS, "name"]
         middle = rows.group_by(key).agg(pl.len().alias("all"), pl.col("elapsed_s").median().alias("middle"))
@@ -276,7 +263,7 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
             .agg(
                 pl.len().alias("n"),
                 pl.col("elapsed_s").sum().alias("sum"),
-                pl.struct("line_no", "line_end", "elapsed_s").top_k_by("elapsed_s", 3).alias("worst"),
+                pl.struct("line_no", "line_end", "elapsed_s", "text").top_k_by("elapsed_s", 3).alias("worst"),
             )
         )
         for row in (
@@ -284,6 +271,8 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
         ):
             top = row["worst"][0]
             text = f"{row['name']} took {figure(top['elapsed_s'], 's')}"
+            if top["text"]:
+                text += f': "{quoted(top["text"], 100)}"'
             if row["all"] > 1:
                 text += f", {row['n']:,} of {row['all']:,} took 0.1 s or more, {figure(row['middle'], 's')} (median)"
             yield Sighting(
@@ -299,70 +288,8 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 against_value=row["middle"] if row["all"] > 1 else None,
                 seconds=row["sum"],
                 n=row["n"],
-                seen=({"seconds": round(top["elapsed_s"], 6)},),
+                seen=(
+                    *(({"log": f"{row['name']}: {top['text']}"},) if top["text"] else ()),
+                    {"seconds": round(top["elapsed_s"], 6)},
+                ),
             )
-
-
-def _texts(case: CaseTables) -> Iterator[Sighting]:
-    """Yield figures in the text of log lines: "took 15.2 s", "duration: 812 ms"."""
-    parts = pl.col("text").str.extract_groups(IN_TEXT)
-    unit = parts.struct.field("2").str.to_lowercase().replace_strict(UNITS, default=1.0, return_dtype=pl.Float64)
-    rows = (
-        case.scan(
-            "logs",
-            [*PLACE_COLUMNS, "line_no", "line_end", "text"],
-            pl.col("elapsed_s").is_null() & pl.col("text").str.contains(IN_TEXT),
-        )
-        .with_columns((parts.struct.field("1").cast(pl.Float64, strict=False) * unit).alias("took"))
-        .filter(pl.col("took").is_between(FELT_S, LONGEST_S))
-        .top_k(MOST, by="took")
-        .collect(engine="streaming")
-    )
-    for row in rows.sort("took", descending=True).iter_rows(named=True):
-        what = re.sub(r"\s+", " ", row["text"])[:80]
-        yield Sighting(
-            "wait",
-            what,
-            f"A line tells of {figure(row['took'], 's')}: {what}",
-            "duration_s",
-            row["took"],
-            "s",
-            lines_of(row, "elapsed time in the text"),
-            **place(row),
-            seconds=row["took"],
-            seen=({"log": row["text"], "seconds": round(row["took"], 6)}, {"log": row["text"]}),
-        )
-
-
-def _gaps(case: CaseTables) -> Iterator[Sighting]:
-    """Yield gaps between two stamps of the same process of a log that are unlike the others."""
-    key = [*PLACE_COLUMNS, "part", "pid"]
-    gap = (pl.col("t_local") - pl.col("t_local").shift(1).over(key)).alias("gap")
-    rows = case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_not_null()).with_columns(
-        gap, pl.col("line_no").shift(1).over(key).alias("before")
-    )
-    known = rows.filter(pl.col("gap").is_between(0, LONGEST_S))
-    middle = known.group_by(key).agg(pl.col("gap").median().alias("middle"), pl.len().alias("n"))
-    far = known.filter(pl.col("gap") >= GAP_S).join(middle, on=key, nulls_equal=True)
-    far = far.filter((pl.col("n") >= REGULAR) & (pl.col("gap") >= TIMES * pl.col("middle"))).top_k(MOST, by="gap")
-    for row in far.collect().sort("gap", descending=True).iter_rows(named=True):
-        a = row["artifact_id"]
-        who = f"process {row['pid']}" if row["pid"] is not None else "the log"
-        yield Sighting(
-            "gap",
-            who,
-            f"{who} wrote nothing for {figure(row['gap'], 's')}, between other lines {figure(row['middle'], 's')} (median)",
-            "gap_s",
-            row["gap"],
-            "s",
-            (
-                Lines(a, row["before"], row["before"], "before the gap"),
-                Lines(a, row["line_no"], row["line_no"], "after the gap"),
-            ),
-            **place(row),
-            t_from=row["t_local"] - row["gap"],
-            t_to=row["t_local"],
-            against="the middle gap",
-            against_value=row["middle"],
-            seen=({"seconds": round(row["gap"], 6)},),
-        )

@@ -22,6 +22,8 @@ WORDS = (
     "level", "tcp", "udp", "iface", "S", "S.", "P.", "time_model", "DB time", "DB CPU", "TcpRetransSegs", "TcpOutSegs", "RX dropped", "time_total",
     "time_connect", "time_namelookup", "pids.current", "pids.max", "open files", "limits", "soft", "MemTotal", "MemFree", "some avg10", "D", "sleeping",
     "took 5 s", "real=5 user=0.1", "total=nan s", "x" * 300, "\x00", "%n{}", "server", "client", "parse", "fetch", "sda", "0", "-1", "1e999",
+    "Request id=7 received", "id=7 answered", "Node 0 Normal free:1kB min:2kB low:3kB", "DNS A? a.local", "DNS answer NXDomain", "wrong checksum",
+    "Setting a_b to 99999999999999999", "Killed process 1 (a) anon-rss:9kB", "a b/c 0/5000/1/-1/5021 200 9 -", "icmp", "host a unreachable",
 )  # fmt: skip
 """Texts that some observer looks for, and odd ones."""
 

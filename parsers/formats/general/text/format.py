@@ -18,7 +18,10 @@ for epochs and stamps with an offset, else wall-local.
 Traps: nobody knows what the lines mean, so rules and derived tables do not see these rows (`rules/case/case.py`). Sentences, quotations
 (`> `), a mail's header and signature, and what stands below words of advice give no rows. Prompts are borders. A date alone on its line
 is the time of the lines below it.
-Known gaps: stamps without a year have no time; tables without a heading; records of several lines other than stacks.
+Stamps without a year (klog, syslog) count from the first of January, those of an uptime from the start; logfmt has its stamp in a field.
+Rows of a table of events, and of things in a bad state (Exited (137)), are lines of a log too. What nslookup, dig, resolvectl and
+traceroute print of one step is a line with its elapsed time.
+Known gaps: tables without a heading; records of several lines other than stacks.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ FORMAT = Format(
     tables=("logs", "params", "counters", "rows", "profile_stacks"),
     man="",
     example="docker stats --no-stream",
-    clocks=("wall-local", "wall-utc", "none"),
+    clocks=("wall-local", "wall-utc", "boot-relative", "none"),
 )
 
 PIECE = 4_000
@@ -54,7 +57,14 @@ _NEVER_WRITTEN = r"^[ \t]*$|^[\[(<]?[0-9]{2,4}[-/.:][0-9]|^[ \t]+at |^[ \t]*[\w.
 """Lines that need not be tried as sentences."""
 
 _TYPES: dict[str, dict[str, pl.DataType]] = {
-    "logs": {"t_local": pl.Float64(), "severity": pl.String(), "code": pl.String()},
+    "logs": {
+        "t_local": pl.Float64(),
+        "severity": pl.String(),
+        "code": pl.String(),
+        "op": pl.String(),
+        "elapsed_s": pl.Float64(),
+        "ok": pl.Boolean(),
+    },
     "params": {"t_local": pl.Float64(), "entity": pl.String(), "num": pl.Float64()},
     "counters": {"t_local": pl.Float64(), "item": pl.String(), "unit": pl.String(), "sample": pl.Int64()},
     "rows": {"t_local": pl.Float64()},
@@ -103,8 +113,12 @@ def _written(lines: pl.Series) -> list[bool]:
 def _give(reader: Paragraphs, source: Source, out: Tables) -> None:
     """Hand over the rows and lines that are ready."""
     rows, reader.rows = reader.rows, {}
-    base = wall_seconds(*map(int, source.hints.date.split("-"))) if source.hints.date else None
-    of_day = reader.state.get("clock") == "time-of-day"
+    clock = reader.state.get("clock")
+    of_day = clock in ("time-of-day", "no-year", "uptime")
+    base = None
+    if source.hints.date and clock != "uptime":
+        year, *rest = map(int, source.hints.date.split("-"))
+        base = wall_seconds(year, 1, 1) if clock == "no-year" else wall_seconds(year, *rest)
     for table, found in rows.items():
         frame = pl.DataFrame(found, schema_overrides=_TYPES[table], infer_schema_length=None)
         if of_day and base is not None and "t_local" in frame.columns:
@@ -126,6 +140,6 @@ def _report_clock(rows: dict[str, list[Row]], state: State, source: Source, out:
     lines, times = [no for no, _ in timed], [t for _, t in timed]
     utc = state["clock"] == "wall-utc"
     zone = "UTC" if utc else source.hints.tz
-    kind = "wall-utc" if utc else "wall-local"
+    kind = "wall-utc" if utc else "boot-relative" if state["clock"] == "uptime" else "wall-local"
     ends = [(min(lines), max(lines))]
     out.domain(Domain(1, kind, WALL_BASE if dated else None, zone, min(times), max(times), ends))

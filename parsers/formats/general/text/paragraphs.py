@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from parsers.formats.general.text import stacks, tables
+from parsers.formats.general.text.network_lines import measured
 from parsers.formats.general.text.single_lines import (
     ADVICE,
     ATTRIBUTION,
@@ -23,6 +24,7 @@ from parsers.formats.general.text.single_lines import (
     Pair,
     Stamp,
     pairs_of,
+    severity_of,
     stamp_of,
 )
 from parsers.provenance.prompts import is_lead, prompt_of
@@ -84,7 +86,7 @@ class Paragraphs:
             self._close_stack()
         stamp = stamp_of(line)
         if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
-            self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest)  # most lines of a log
+            self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))  # most lines of a log
             self.state["after_log"] = True
             return
         if not ("Call Site" in line and line.lstrip(" \t").startswith("#")) and self._is_border(no, line, stamp):
@@ -211,6 +213,10 @@ class Paragraphs:
         stamp = stamp_of(line.lstrip(" |"))
         now = self._time(stamp.clock, stamp.t, no) if stamp else self.state.get("now")
         self._add("rows", no, t_local=now, **made)
+        if text := tables.message_of(shape["heading"], cells):
+            kind = tables.severity_of(shape["heading"], cells)
+            found = {"t_local": now, "severity": kind, "code": None, "text": text}
+            self._add("logs", no, source="text", **found, op=None, elapsed_s=None, ok=None)
         # A table of names and values says the same as lines of them.
         if len(cells) == 2 and _NAMES.fullmatch(shape["heading"][0]) and _VALUES.fullmatch(shape["heading"][1]):
             self._pairs(no, pairs_of(f"{cells[0]}: {cells[1]}"))
@@ -220,6 +226,9 @@ class Paragraphs:
 
     def _single(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
         state = self.state
+        if made := None if stamp or state.get("advice") else measured(line):
+            self._measured(no, *made)
+            return
         if (written or (line.endswith((":", ",")) and line.count(" ") >= 2 and ADVICE.search(line))) and stamp is None:
             state["advice"] = bool(ADVICE.search(line)) or None
             state.pop("held", None)
@@ -230,7 +239,7 @@ class Paragraphs:
             self.prose.append(no)
             return
         if stamp is not None:
-            self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest)
+            self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))
             state["after_log"] = True
             return
         if state.get("after_log") and line[0] in " \t":
@@ -252,12 +261,17 @@ class Paragraphs:
             return
         self._pairs(no, pairs_of(line))
 
-    def _log(self, no: int, t: float | None, text: str) -> None:
-        severity = SEVERITY.search(text[:200])
+    def _measured(self, no: int, op: str, elapsed: float | None, ok: bool | None, text: str) -> None:
+        """Add what a command that asks the network printed of one step: see `network_lines`."""
+        found = {"t_local": self.state.get("now"), "severity": None, "code": None, "text": text}
+        self._add("logs", no, source="text", **found, op=op, elapsed_s=elapsed, ok=ok)
+
+    def _log(self, no: int, t: float | None, text: str, said: str | None = None) -> None:
+        severity = None if said else SEVERITY.search(text[:200])
         code = CODE.search(text) if "ORA-" in text or "TNS-" in text else None
-        complaint = None if severity else COMPLAINT.match(text[:200])
+        complaint = None if severity or said else COMPLAINT.match(text[:200])
         named = (
-            next(filter(None, severity.groups()), None) if severity else complaint["severity"] if complaint else None
+            next(filter(None, severity.groups()), None) if severity else complaint["severity"] if complaint else said
         )
         self._add(
             "logs",
@@ -267,6 +281,9 @@ class Paragraphs:
             severity=named,
             code=f"{code[1]}{code[2]}" if code else None,
             text=text,
+            op=None,
+            elapsed_s=None,
+            ok=None,
         )
 
     def _pairs(self, no: int, pairs: list[Pair]) -> None:

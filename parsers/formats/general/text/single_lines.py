@@ -18,7 +18,7 @@ _SECONDS = r"(?P<h>[0-2][0-9]):(?P<mi>[0-5][0-9]):(?P<s>[0-6][0-9])(?:[.,](?P<f>
 STAMPS = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"[\[(<]?(?P<y>(?:19|20)[0-9]{{2}})[-/.](?P<mo>[01]?[0-9])[-/.](?P<d>[0-3]?[0-9])[T_ ] ?{_CLOCK}{_ZONE}{_END}",
+        rf"(?:--|[\[(<])?(?P<y>(?:19|20)[0-9]{{2}})[-/.](?P<mo>[01]?[0-9])[-/.](?P<d>[0-3]?[0-9])[T_ ] ?{_CLOCK}{_ZONE}{_END}",
         rf"[\[(<]?(?:[A-Z][a-z]{{2}},? )?(?P<mo>[A-Z][a-z]{{2}}) +(?P<d>[0-9]{{1,2}}) {_SECONDS}(?: (?P<zone>[A-Z]{{3,4}}))?"
         rf" (?P<y>(?:19|20)[0-9]{{2}}){_END}",
         rf"(?:\S+ \S+ \S+ )?\[(?P<d>[0-9]{{2}})/(?P<mo>[A-Z][a-z]{{2}})/(?P<y>[0-9]{{4}}):{_SECONDS}{_ZONE}\]",
@@ -26,12 +26,33 @@ STAMPS = tuple(
         r"[\[(<]?(?P<epoch>1[0-9]{9})(?:\.(?P<f>[0-9]{1,9}))?[\])>]?(?=[\s,;:|]|$)",
     )
 )
-MAYBE_STAMPED = re.compile(r"[\[(<]?(?:[0-9]{2,4}[-/.:]|[A-Z][a-z]{2},? |1[0-9]{9})|\S+ \S+ \S+ \[[0-9]{2}/")
+MAYBE_STAMPED = re.compile(r"(?:--|[\[(<])?(?:[0-9]{2,4}[-/.:]|[A-Z][a-z]{2},? |1[0-9]{9})|\S+ \S+ \S+ \[[0-9]{2}/")
+_YEARLESS = (
+    re.compile(rf"[IWEFD](?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)"),
+    re.compile(rf"[\[(<]?(?:[A-Z][a-z]{{2}},? )?(?P<mo>[A-Z][a-z]{{2}}) +(?P<d>[0-9]{{1,2}}) {_SECONDS}{_END}"),
+    re.compile(rf"[\[(<]?(?P<mo>[01][0-9])-(?P<d>[0-3][0-9]) {_SECONDS}{_END}"),
+)
+"""Stamps of klog and glog (I0323 10:00:01.123456), of syslog without its host, and of logcat."""
+_UPTIME = re.compile(r"\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
+"""Seconds since the start: of the kernel, of a run-time's log."""
+_KLOG = re.compile(r"(?P<letter>[IWEFD])[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]")
+KLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG"}
+"""Severities of klog and glog by the letter before the date."""
+_FIELDS = re.compile(r"[\w@.-]{1,30}=")
+_FIELD = re.compile(
+    r"(?:^| )(?:time|ts|timestamp|@timestamp|t|date)=\"?(?P<stamp>[0-9][^\"=]{7,38}?)(?=\"|\s[\w@.-]+=|$)"
+)
+_SAYS = re.compile(r"(?:^| )(?:msg|message|level|lvl|severity|err|error)=")
+"""Names of logfmt: a line of such fields is one of a log, not of settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A stamp at the beginning of a line. `clock`: wall-utc, wall-local, or time-of-day, in which `t` counts from 0:00."""
+    """A stamp at the beginning of a line.
+
+    `clock`: wall-utc, wall-local, time-of-day, in which `t` counts from 0:00, no-year, in which it counts from the first
+    of January, or uptime, in which it counts from a start that nobody printed.
+    """
 
     clock: str
     t: float
@@ -45,10 +66,10 @@ def stamp_of(line: str) -> Stamp | None:
     (Stamp(clock='wall-utc', t=1704164645.0, rest='started'), 11045.5, None)
     """
     if not MAYBE_STAMPED.match(line):
-        return None
+        return _other_stamp(line)
     found = next(filter(None, (shape.match(line) for shape in STAMPS)), None)
     if found is None:
-        return None
+        return _other_stamp(line)
     part = found.groupdict()
     fraction = float(f"0.{part['f']}") if part.get("f") else 0.0
     rest = line[found.end() :].strip(" \t:|-,")
@@ -65,6 +86,46 @@ def stamp_of(line: str) -> Stamp | None:
     if (offset := _east_s(part.get("zone"))) is None:
         return Stamp("wall-local", at, rest)
     return Stamp("wall-utc", at - offset, rest)
+
+
+def _other_stamp(line: str) -> Stamp | None:
+    """Return the stamp of a line of logfmt, one without a year, or one that counts from a start.
+
+    >>> _other_stamp("I0102 00:00:01.5 1 a.go:3] x"), _other_stamp("[12.5s][info][gc] x").t
+    (Stamp(clock='no-year', t=86401.5, rest='1 a.go:3] x'), 12.5)
+    >>> _other_stamp('level=error ts=2024-01-02T03:04:05Z msg="x y"').t
+    1704164645.0
+    """
+    if _FIELDS.match(line) and _SAYS.search(line[:LONGEST]):
+        field = _FIELD.search(line[:LONGEST])
+        made = stamp_of(field["stamp"]) if field else None
+        return Stamp(made.clock, made.t, line.strip()) if made and not made.rest else None
+    if counted := _UPTIME.match(line):
+        return Stamp("uptime", float(counted["t"]), line[counted.end() :].strip())
+    found = next(filter(None, (shape.match(line) for shape in _YEARLESS)), None)
+    if found is None:
+        return None
+    number = int(found["mo"]) if found["mo"].isdigit() else month(found["mo"])
+    fraction = float(f"0.{found['f']}") if found["f"] else 0.0
+    clock = int(found["h"]), int(found["mi"]), int(found["s"]) + fraction
+    # 1972 has a 29th of February.
+    at = wall_seconds(1972, number, int(found["d"]), *clock) if number and clock[0] < 24 else None
+    if at is None:
+        return None
+    return Stamp("no-year", at - _YEAR_0, line[found.end() :].strip(" \t:|-,"))
+
+
+_YEAR_0 = wall_seconds(1972, 1, 1) or 0.0
+
+
+def severity_of(line: str) -> str | None:
+    """Return the severity that the letter before a stamp of klog says, None for any other line.
+
+    >>> severity_of("E0323 10:00:01.123456 1 a.go:3] x"), severity_of("Error")
+    ('ERROR', None)
+    """
+    found = _KLOG.match(line)
+    return KLOG[found["letter"]] if found else None
 
 
 def _east_s(zone: str | None) -> float | None:
@@ -115,7 +176,7 @@ REST_IS_QUOTED = re.compile(r"-{2,}[ ]?(?:Original Message|Ursprüngliche Nachri
 ADVICE = re.compile(
     r"\b(?:should|please|try|recommend\w*|suggest\w*|advis\w+|consider|ought|need to|you (?:can|could|may|might|must)|could you"
     r"|can you|would|set (?:it|this|the|your)|(?:in|de)crease|raise|lower|change|add (?:the|this|a)|instead|e\.g\.|for (?:example|instance)"
-    r"|example|such as|if you|bitte|sollte\w*)\b",
+    r"|(?<![.@-])example(?!\.\w)|such as|if you|bitte|sollte\w*)\b",
     re.I,
 )
 """Words by which a person says what could be, not what is."""
@@ -123,8 +184,17 @@ ADVICE = re.compile(
 COMPLAINT = re.compile(
     r"[ \t]*(?:\S{1,60}: )?\[?(?i:(?P<severity>error|warning|fatal|panic|critical|severe))\]?(?:[ ]?[:\]!]| [0-9]+ \()"
     r"|[ \t]*[A-Z]{2,6}-[0-9]{3,6}: "
-    r"|[ \t]*[\w./-]{1,60}(?:\[[0-9]+\])?: .*?(?i:timed out|refused|denied|no such (?:file|device|process)|cannot|can't|unable to"
-    r"|failed|unreachable|reset by peer|too many|not found|out of memory|no space left|broken pipe)"
+    r"|[ \t]*(?:[\w./@-]{1,60}(?:\[[0-9]+\])?: |\* |;; |\*\* |debug[123]: ).*?(?i:timed out|refused|denied|no such (?:file|device|process)"
+    r"|cannot|can't|unable to|failed|unreachable|reset by peer|too many|not found|out of memory|no space left|broken pipe|closed by (?:remote|peer)"
+    r"|temporarily unavailable|not permitted|no route to host|no servers could|not responding|name or service not known)"
+    r"|(?i:Error (?:response )?from \w+|DNS request timed out\.|Connection (?:closed|reset|refused|timed out|to \S+ (?:closed|timed out))\b"
+    r"|Could not open connection to |The connection to the server |Unable to connect to |(?:Resolving|Connecting to|Read error) .{0,200}?(?:failed|timed out)"
+    r"|HTTP request sent, awaiting response\.\.\. [45][0-9]{2}|verify error:|connect:errno=|no peer certificate available"
+    r"|Segmentation fault|Killed(?: +\S.*)?$|Bus error|Aborted(?: \(core dumped\))?$|Permission denied \(|Request timed out\.?$)"
+    r"|;; ->>HEADER<<- .*status: (?!NOERROR|NXDOMAIN)[A-Z]+"
+    r"|[ \t]*(?:Main PID|Process): [0-9]+ .*(?:status=[1-9]|code=(?:killed|dumped))"
+    r"|[ \t]*Active: failed \("
+    r"|[ \t]*(?:Reason: +(?:OOMKilled|CrashLoopBackOff|Error|Evicted|ContainerCannotRun|DeadlineExceeded)|Exit Code: +[1-9][0-9]*)[ \t]*$"
 )
 """Lines without a stamp by which a program says that something went wrong."""
 

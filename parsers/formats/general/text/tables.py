@@ -117,3 +117,44 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
             return None
         placed[under[0]] = found[0]
     return placed
+
+
+_MESSAGES = ("message", "info", "description", "text", "event")
+_SEVERITIES = ("type", "level", "severity", "priority", "leveldisplayname", "entrytype")
+_STATES = ("status", "state", "health", "result")
+_BAD = re.compile(
+    r".*Exited \((?!0\))[0-9]+\).*|.*\b(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff|OOMKilled|Evicted|NotReady|Restarting \([0-9]+\)"
+    r"|[Uu]nhealthy|FATAL|BACKOFF|FAILED|[Ff]ailed|faulty|DEGRADED|FAULTED|UNAVAIL)(?:\W.*)?|Error|Unknown"
+)
+"""States of a container, unit, device or process in which it does not work."""
+
+
+def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
+    """Return what a row says as a line of a log would: an event's reason and message, or a thing and its bad state.
+
+    >>> message_of(["Type", "Reason", "Message"], ["Warning", "BackOff", "Back-off restarting"])
+    'BackOff: Back-off restarting'
+    >>> message_of(["NAME", "STATUS"], ["web", "Exited (137) 3 minutes ago"]), message_of(["NAME", "STATUS"], ["db", "Up"])
+    ('web: Exited (137) 3 minutes ago', None)
+    """
+    names = [name.lower() for name in heading]
+    row = dict(zip(names, cells, strict=False))
+    said = next((row[n] for n in _MESSAGES if n in row), None)
+    if said and any(n in row for n in ("reason", *_SEVERITIES)):
+        parts = [row.get("reason"), row.get("object"), said]
+        aged = next((c for n, c in row.items() if n in ("age", "last seen") and "(x" in c), "")
+        return ": ".join(p for p in parts if p) + (f" {aged[aged.index('(x') :]}" if aged else "")
+    state = next((row[n] for n in _STATES if n in row and _BAD.fullmatch(row[n])), None)
+    if state is None:
+        return None
+    what = next((row[n] for n in ("names", "name", "unit", "service", "device") if row.get(n)), cells[0])
+    return f"{what}: {state}" if what else state
+
+
+def severity_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
+    """Return the severity that a row of events says; that of a bad state is Error."""
+    names = [name.lower() for name in heading]
+    row = dict(zip(names, cells, strict=False))
+    if not any(n in row for n in _MESSAGES):
+        return "Error"
+    return next((row[n] for n in _SEVERITIES if row.get(n)), None)

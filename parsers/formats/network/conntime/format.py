@@ -149,6 +149,8 @@ def claim(head: Head) -> Claim | None:
         answers = sum(1 for x in head.lines if re.match(PLUS_ANSWER, x))
         if answers * 6 >= len(head.lines):
             return Claim(0.9, f"{answers} answers to PING of SQL*Plus", "tnsping")
+    if ";; Query time:" in head.text:  # dig: the size of its answer is no time
+        return None
     spread = _apart(head.spread)
     some = [m for m in (_LINE.match(x) for x in spread if _BEGUN.match(x)) if m]
     if len(some) * 4 < len(spread):

@@ -109,6 +109,7 @@ _SHAPES = {
     "tcpdump": "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_SECOND, TCPDUMP_ARP)),
     "snoop": SNOOP,
 }
+ASKED = r" > [^ ]+: [0-9]+[+*|$-]{0,4} (?:\[[^\]]*\] )?(?:[A-Z]{1,6}\? |[A-Za-z]*[*|$-]{0,4} ?[0-9]+/[0-9]+/[0-9]+ )"
 LOST = r"^([0-9]+) packets? dropped by (?:kernel|interface)"
 
 
@@ -164,7 +165,9 @@ def claim(head: Head) -> Claim | None:
     )
     # snoop names the protocol of a call (C) or an answer (R): NFS C GETATTR, RPC R, TELNET C.
     called = tool == "snoop" and re.search(r" -> [^ ]+ +[A-Z][A-Z0-9_]{2,8} [CR] ", text)
-    if not called and not any(word in text for word in kinds):
+    # tcpdump prints no word for the protocol of questions to name servers and their answers.
+    asked = tool == "tcpdump" and re.search(ASKED, text)
+    if not called and not asked and not any(word in text for word in kinds):
         return None
     # Under -v a packet has two lines, under -x many.
     share = hits / filled

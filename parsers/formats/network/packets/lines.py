@@ -161,6 +161,13 @@ def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
         + text.str.extract(r" [A-Z]{1,5}\? ([^ ]+?)\.? ")
     )
     icmp = text.str.extract(r"^: ICMP6?,? ([^,]+)")
+    # 1234 NXDomain*- 0/1/0 (140), 1235 2/0/0 A 192.0.2.7: answers of a name server.
+    answer = text.str.extract(
+        r"^: [0-9]+(?:[*|$-]{1,4})? (?:\[[^\]]*\] )?([A-Z][A-Za-z]+)[*|$-]{0,4} [0-9]+/[0-9]+/[0-9]+"
+    ).str.replace("^", "DNS answer ")
+    wrong = pl.when(text.str.contains(r"\[bad (?:udp|tcp) cksum |cksum 0x[0-9a-f]+ \(incorrect")).then(
+        pl.lit("wrong checksum")
+    )
     rows = rows.with_columns(
         proto=proto,
         flags=pl.coalesce(pl.col("flags").replace("none", ""), spelled),
@@ -168,7 +175,7 @@ def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
         ack=pl.coalesce("ack", "o_ack"),
         win=pl.coalesce("win", "o_win"),
         len=pl.when(pl.col("o_flags").is_not_null()).then(pl.coalesce(length, pl.lit("0"))).otherwise(length),
-        payload=pl.coalesce(question, icmp, text.str.extract(r"length [0-9]+: (HTTP[^?]{0,80})")),
+        payload=pl.coalesce(question, answer, icmp, text.str.extract(r"length [0-9]+: (HTTP[^?]{0,80})"), wrong),
     )
     ported = pl.col("proto").is_in(["tcp", "udp"])
     ends: dict[str, pl.Expr] = {}

@@ -1,0 +1,129 @@
+"""Figures that log lines state: what a program set, memory zones below their minimum, who was killed and how large it was.
+
+Stands out: a limit or setting that a line says was changed to a number; a zone of memory in the kernel's report whose free
+memory is below its minimum (or low) mark; a process that was killed with its memory. Normal: zones above their marks.
+Worked example: "Node 0 Normal free:53856kB min:66192kB": 53,856 kB free, its minimum is 66,192 kB: 81 %.
+Cost: one streaming pass. Source: Linux mm/page_alloc.c (show_free_areas), mm/oom_kill.c (oom_kill_process).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.log_times import quoted
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+
+OBSERVER = Observer(
+    "log-figures",
+    "Which figures do the lines of logs state?",
+    ("logs",),
+    {"linux": "free -m; cat /proc/meminfo /proc/zoneinfo; dmesg -T", "*": "the whole report around those lines"},
+)
+
+SET = (
+    r"(?i)\b(?:setting|set|changing|changed|raising|raised|lowering|lowered|increasing|increased|decreasing|decreased|reducing|reduced"
+    r"|limit(?:ed|ing)|adjust(?:ed|ing)|capp(?:ed|ing)|resiz(?:ed|ing))\b (.{0,60}?[A-Za-z_][\w./-]{2,60})[\"']? ?(?:.{0,30}? )?(?:to|at|=) \"?(\d{1,18})\b"
+)
+"""A program sets something to a number."""
+
+ZONE = r"\bNode (\d+) (\w+) free:(\d{1,15})kB (?:boost:\d+kB )?min:(\d{1,15})kB low:(\d{1,15})kB"
+KILLED = r"Killed process (\d+)[,:]? \(?([^()]{1,60}?)\)?,? (?:.*?)\banon-rss:(\d{1,15})kB"
+
+MOST_FIGURES = 6
+"""Maximum number of figures of each sort per log: the first ones."""
+
+REMARK_SHARE = 0.1
+"""Share of what a program set: nobody has seen it to cost anything."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield zones below their minimum, killed processes, then what programs set."""
+    yield from _zones(case)
+    yield from _killed(case)
+    yield from _settings(case)
+
+
+def _found(case: CaseTables, pattern: str, names: list[str]) -> pl.DataFrame:
+    rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "t_local", "text"], pl.col("text").str.contains(pattern))
+    groups = pl.col("text").str.extract_groups(pattern).struct.rename_fields(names)
+    return (
+        rows.with_columns(groups.alias("g"))
+        .unnest("g")
+        .sort("artifact_id", "line_no")
+        .group_by("artifact_id", maintain_order=True)
+        .head(1_000)
+        .collect(engine="streaming")
+    )
+
+
+def _zones(case: CaseTables) -> Iterator[Sighting]:
+    rows = _found(case, ZONE, ["node", "zone", "free", "low_mark", "low"])
+    for _, part in rows.group_by("artifact_id", maintain_order=True):
+        found = [r for r in part.iter_rows(named=True) if int(r["low_mark"]) > 0 and int(r["free"]) < int(r["low"])]
+        for row in sorted(found, key=lambda r: int(r["free"]) / int(r["low_mark"]))[:MOST_FIGURES]:
+            free, least = int(row["free"]), int(row["low_mark"])
+            below = free < least
+            yield Sighting(
+                "limit",
+                f"Node {row['node']} {row['zone']}",
+                f"Node {row['node']} {row['zone']} had {free:,} kB free, {'below its minimum' if below else 'below its low mark, the minimum is'}"
+                f"{' of' if below else ''} {least:,} kB",
+                "free_kb",
+                float(free),
+                "kB",
+                (Lines(row["artifact_id"], row["line_no"], row["line_no"], "free and min of the zone"),),
+                **place(row),
+                against="its minimum",
+                against_value=float(least),
+                share=0.5 if below else 0.2,
+                seen=({"counter": "zone_free_below_min" if below else "zone_free_below_low"},),
+            )
+
+
+def _killed(case: CaseTables) -> Iterator[Sighting]:
+    rows = _found(case, KILLED, ["victim", "comm", "rss"])
+    for _, part in rows.group_by("artifact_id", maintain_order=True):
+        names = part["comm"].n_unique()
+        for row in sorted(part.iter_rows(named=True), key=lambda r: -int(r["rss"]))[:2]:
+            yield Sighting(
+                "killed",
+                f"{row['comm']} ({row['victim']})",
+                f"The kernel killed {row['comm']} (pid {row['victim']}), which held {int(row['rss']):,} kB of its own"
+                + (f"; {part.height:,} were killed, of {names:,} names" if part.height > 1 else ""),
+                "rss_kb",
+                float(row["rss"]),
+                "kB",
+                (Lines(row["artifact_id"], row["line_no"], row["line_no"], "killed"),),
+                **place(row),
+                share=0.4,
+                n=part.height,
+                seen=({"log": str(row["text"])},),
+            )
+
+
+def _settings(case: CaseTables) -> Iterator[Sighting]:
+    rows = _found(case, SET, ["what", "number"])
+    for _, part in rows.group_by("artifact_id", maintain_order=True):
+        first = part.unique(["what", "number"], keep="first", maintain_order=True)
+        for row in first.head(MOST_FIGURES).iter_rows(named=True):
+            yield _setting(row)
+
+
+def _setting(row: dict[str, Any]) -> Sighting:
+    what = quoted(row["what"], 80).strip("\"' ")
+    number = int(row["number"])
+    return Sighting(
+        "remark",
+        what,
+        f'A line says that {what} was set to {figure(number, "count")}: "{quoted(row["text"], 100)}"',
+        "value_count",
+        float(number),
+        "count",
+        (Lines(row["artifact_id"], row["line_no"], row["line_no"], "setting"),),
+        **place(row),
+        share=REMARK_SHARE,
+    )

@@ -1,0 +1,283 @@
+"""Times in logs: what a line says that something took, gaps between lines, and the time between two lines of one id.
+
+A line tells of a time if it names one behind a word such as took, elapsed, duration, waited or after, in a field such as
+duration_ms, as a pause of a garbage collector, or as the timers of HAProxy. A time that is planned or set ("expires in",
+"timeout=30 s") is none. Lines of the same template are told together, the longest first.
+Two lines with the same id, the first of which begins something (received, sent, start) and the second ends it (answered,
+done, failed), are as far apart as the step took; a session at rest is none.
+Worked example: "slow query (duration=15021 ms)" is 15.021 s; "id=4711 received" and 15.130 s later "id=4711 answered".
+Cost: one streaming pass each; what is kept is one row per template, and the lines with an id that are a second apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.log_templates import template
+from rules.observers.observer import FELT_S, MOST, Lines, Sighting, figure, place
+
+TIMES = 10.0
+"""Minimum ratio of a gap in a log to the middle gap of the same process: below that, gaps spread like this anyway."""
+
+GAP_S = 1.0
+"""Minimum gap in seconds between two lines of a log: most logs have stamps of whole seconds."""
+
+REGULAR = 3
+"""Minimum number of gaps of a process before one of them can be called unlike the others."""
+
+LONGEST_S = 30 * 86400.0
+"""Maximum believable time in seconds; anything longer is a broken stamp."""
+
+QUOTED = 150
+"""Maximum number of characters of a line in a headline."""
+
+_WORDS = (
+    r"(?i)\b(?:elapsed|took|taken|duration|after|waited|waiting|wait|spent|latency|response[ _]time|(?:total|query|execution|exec|request|run)[ _]time"
+    r"|time|copied|in|for|delayed|lag(?:ged)?|blocked|stuck)[\"']?[ :=,(]{1,3}[\"']?(?:of |for |about |more than )?"
+)
+IN_TEXT = (
+    _WORDS
+    + r"(\d{1,12}(?:\.\d+)?) ?(ms|msecs?|millis|milliseconds?|us|usecs?|µs|microseconds|s|secs?|seconds?|mins?|minutes?)\b"
+)
+IN_GO = _WORDS + r"(?:(\d{1,4})h)?(\d{1,4})m(\d{1,2}(?:\.\d+)?)s\b"
+IN_NAME = (
+    r"(?i)(?:duration|elapsed|took|latency|waited|spent|(?:response|query|exec|execution|total|request|process|processing|run|wall)_?time)"
+    r"(?:_?in)?_?(ms|msec|millis|milliseconds|us|micros|s|sec|secs|seconds)[\"']?[=:] ?[\"']?(\d{1,12}(?:\.\d+)?)(?:[^\w.]|$)"
+)
+IN_SECONDS = r"(?i)\b(?:query_time|request_time|upstream_response_time|rt|urt)[\"']?[=:] ?[\"']?(\d{1,9}\.\d+)"
+IN_MS = r"\bQTime=(\d{1,12})\b"
+PAUSE = r"(?i)\b(?:pause|full gc|gc\b.{0,3}|stopped)\b.*?[ ,:=(](\d{1,9}(?:\.\d+)?) ?(ms|secs?|s|seconds)\b"
+TIMERS = r" (-?\d{1,9})/(-?\d{1,9})/(-?\d{1,9})/(-?\d{1,9})/\+?(\d{1,9}) (?:-1|\d{3}) \+?\d+ "
+"""Tq/Tw/Tc/Tr/Tt of HAProxy in ms: request, queue, connect, answer, all (configuration manual 8.2.3)."""
+
+PARTS = ("the request", "the queue", "the connect", "the server's answer")
+
+PLANNED = (
+    r"(?i)\b(?:will|next (?:run|check|try|attempt)|expir\w+|every|interval|schedul\w+|valid (?:for|until)|ttl|max[_ ]?age|lifetime"
+    r"|time-?out (?:set|is|of|to)|timeout[=:]|configured|up ?time|running for|up for|default|sleep for|keep-?alive|lease\w*|renew\w*)\b"
+)
+"""Words of times that are set or still to come."""
+
+SPENT = r"(?i)\b(?:took|elapsed|duration|timed? out|slow|waited|spent|stuck|blocked)\b"
+"""Words of times that have passed, whatever else a line says."""
+
+ID = (
+    r"(?i)\b(?:(?:request|req|trace|correlation|transaction|txn|query|call|job|task|message|msg|conn|connection)[ _-]?(?:id|no)?|id|xid)"
+    r"[\"']?[ =:#\[(]{1,2}[\"']?([a-z_-]{0,12}\d[\w-]{0,40})\b"
+)
+"""An id of a piece of work: it has a digit."""
+
+BEGINS = (
+    r"(?i)\b(?:receiv\w+|recv|start\w*|begin\w*|began|sent|sending|request\w*|ask\w*|query|calling|connecting|opening|accepted"
+    r"|submitt\w+|enter\w*)\b|->|>>|==>"
+)
+ENDS = (
+    r"(?i)\b(?:answer\w*|respon\w+|repl(?:y|ied)|complet\w+|finish\w*|done|end(?:ed)?|return\w*|got|succe\w+|fail\w*|timed? ?out|timeout|gave up"
+    r"|error|abort\w*|connected|opened|closed|exit\w*|status|cancel\w*|expired)\b|<-|<<|<=="
+)
+
+UNITS = {"us": 1e-6, "usec": 1e-6, "usecs": 1e-6, "µs": 1e-6, "microseconds": 1e-6, "micros": 1e-6}
+UNITS |= dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 1e-3)
+UNITS |= dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0)
+
+
+def quoted(text: Any, most: int = QUOTED) -> str:
+    """Return a line as a headline quotes it: blanks put together, cut."""
+    made = " ".join(str(text or "").split())
+    return made if len(made) <= most else f"{made[: most - 3]}..."
+
+
+def _number(pattern: str, group: int) -> pl.Expr:
+    return pl.col("text").str.extract(pattern, group).cast(pl.Float64, strict=False)
+
+
+def _scaled(pattern: str, number: int, unit: int) -> pl.Expr:
+    named = pl.col("text").str.extract(pattern, unit).str.to_lowercase()
+    return _number(pattern, number) * named.replace_strict(UNITS, default=1.0, return_dtype=pl.Float64)
+
+
+def _took() -> pl.Expr:
+    """Return the seconds that a line tells of, NULL if none."""
+    minutes = _number(IN_GO, 1).fill_null(0.0) * 3600 + _number(IN_GO, 2) * 60 + _number(IN_GO, 3)
+    planned = pl.col("text").str.contains(PLANNED) & ~pl.col("text").str.contains(SPENT)
+    first = pl.coalesce(
+        minutes,
+        _scaled(IN_TEXT, 1, 2),
+        _scaled(IN_NAME, 2, 1),
+        _number(IN_SECONDS, 1),
+        _number(IN_MS, 1) * 1e-3,
+        _scaled(PAUSE, 1, 2),
+        _number(TIMERS, 5) * 1e-3,
+    )
+    return pl.when(~planned).then(first)
+
+
+def texts(case: CaseTables) -> Iterator[Sighting]:
+    """Yield times of which lines tell, by template, the longest first."""
+    rows = (
+        case.scan(
+            "logs",
+            [*PLACE_COLUMNS, "line_no", "line_end", "text"],
+            pl.col("elapsed_s").is_null() & pl.col("text").str.contains(r"\d"),
+        )
+        .with_columns(_took().alias("took"))
+        .filter(pl.col("took").is_between(0, LONGEST_S))
+        .with_columns(template(pl.col("text")).alias("template"))
+    )
+    made = (
+        rows.group_by(*PLACE_COLUMNS, "template")
+        .agg(
+            pl.len().alias("n"),
+            pl.col("took").median().alias("middle"),
+            (pl.col("took") >= FELT_S).sum().alias("felt"),
+            pl.struct("line_no", "line_end", "took", "text").top_k_by("took", 3).alias("worst"),
+        )
+        .filter(pl.col("felt") > 0)
+        .sort(pl.col("worst").list.first().struct.field("took"), descending=True)
+        .head(MOST)
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        top = row["worst"][0]
+        took, text = top["took"], str(top["text"])
+        more = f"; {row['n']:,} such lines, {figure(row['middle'], 's')} (median)" if row["n"] > 1 else ""
+        yield Sighting(
+            "wait",
+            quoted(text, 80),
+            f'A line tells of {figure(took, "s")}: "{_around(text, took)}"{_part(text)}{more}',
+            "duration_s",
+            took,
+            "s",
+            tuple(
+                Lines(row["artifact_id"], w["line_no"], w["line_no"], "longest time in the text")
+                for w in row["worst"]
+                if w["took"] >= FELT_S
+            ),
+            **place(row),
+            against="the middle one" if row["n"] > 1 else None,
+            against_value=row["middle"] if row["n"] > 1 else None,
+            seconds=took,
+            n=row["n"],
+            seen=({"log": text, "seconds": round(took, 6)}, {"log": text}),
+        )
+
+
+def _around(text: str, took: float) -> str:
+    """Return a line for a headline with the place of its figure, which a cut would lose."""
+    whole = " ".join(text.split())
+    if len(whole) <= QUOTED:
+        return whole
+    for scale in (1.0, 1e3, 1e6):
+        at = whole.find(f"{took * scale:g}")
+        if at >= QUOTED - 20:
+            return f"{whole[: QUOTED // 2]} ... {whole[max(QUOTED // 2, at - 40) : at + 30]}"
+    return quoted(whole)
+
+
+def _part(text: str) -> str:
+    """Return which timer of HAProxy holds most of a request, empty for any other line."""
+    found = pl.select(pl.lit(text).str.extract_groups(TIMERS)).item()
+    if not found or found["1"] is None:
+        return ""
+    times = [int(found[str(n)]) for n in range(1, 5)]
+    most = max(range(4), key=lambda n: times[n])
+    if times[most] * 2 >= int(found["5"]) > 0:
+        return f", {figure(times[most] / 1e3, 's')} of it in {PARTS[most]}"
+    return ", and it never got an answer" if times[3] < 0 else ""
+
+
+def gaps(case: CaseTables) -> Iterator[Sighting]:
+    """Yield gaps between two stamps of the same process of a log that are unlike the others."""
+    key = [*PLACE_COLUMNS, "part", "pid"]
+    gap = (pl.col("t_local") - pl.col("t_local").shift(1).over(key)).alias("gap")
+    rows = case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_not_null()).with_columns(
+        gap, pl.col("line_no").shift(1).over(key).alias("before"), pl.col("text").shift(1).over(key).alias("said")
+    )
+    known = rows.filter(pl.col("gap").is_between(0, LONGEST_S))
+    middle = known.group_by(key).agg(pl.col("gap").median().alias("middle"), pl.len().alias("n"))
+    far = known.filter(pl.col("gap") >= GAP_S).join(middle, on=key, nulls_equal=True)
+    far = far.filter((pl.col("n") >= REGULAR) & (pl.col("gap") >= TIMES * pl.col("middle"))).top_k(MOST, by="gap")
+    for row in far.collect().sort("gap", descending=True).iter_rows(named=True):
+        a = row["artifact_id"]
+        who = f"process {row['pid']}" if row["pid"] is not None else "the log"
+        between = f' between "{quoted(row["said"], 80)}" and "{quoted(row["text"], 80)}"'
+        yield Sighting(
+            "gap",
+            who,
+            f"{who} wrote nothing for {figure(row['gap'], 's')}{between if row['said'] or row['text'] else ''};"
+            f" between other lines {figure(row['middle'], 's')} (median)",
+            "gap_s",
+            row["gap"],
+            "s",
+            (
+                Lines(a, row["before"], row["before"], "before the gap"),
+                Lines(a, row["line_no"], row["line_no"], "after the gap"),
+            ),
+            **place(row),
+            t_from=row["t_local"] - row["gap"],
+            t_to=row["t_local"],
+            against="the middle gap",
+            against_value=row["middle"],
+            seen=({"seconds": round(row["gap"], 6)},),
+        )
+
+
+def steps(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the longest steps between two lines of one id, the first of which begins and the second ends something."""
+    key = [*PLACE_COLUMNS, "part", "id"]
+    text = pl.col("text")
+    rows = (
+        case.scan("logs", [*PLACE_COLUMNS, "part", "line_no", "t_local", "text"], text.str.contains(ID))
+        .filter(pl.col("t_local").is_finite())
+        .with_columns(text.str.extract(ID, 1).alias("id"))
+        .with_columns(
+            (pl.col("t_local") - pl.col("t_local").shift(1).over(key)).alias("gap"),
+            pl.col("line_no").shift(1).over(key).alias("before"),
+            text.shift(1).over(key).alias("said"),
+        )
+        .filter(pl.col("gap").is_between(0, LONGEST_S) & pl.col("said").str.contains(BEGINS) & text.str.contains(ENDS))
+    )
+    kinds = [*PLACE_COLUMNS, "from", "to"]
+    made = (
+        rows.with_columns(template(pl.col("said")).alias("from"), template(text).alias("to"))
+        .group_by(kinds)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("gap").median().alias("middle"),
+            pl.struct("line_no", "before", "gap", "t_local", "text", "said", "id").top_k_by("gap", 3).alias("worst"),
+        )
+        .filter(pl.col("worst").list.first().struct.field("gap") >= GAP_S)
+        .sort(pl.col("worst").list.first().struct.field("gap"), descending=True)
+        .head(MOST)
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        top, a = row["worst"][0], row["artifact_id"]
+        others = f"; {row['n']:,} such steps, {figure(row['middle'], 's')} (median)" if row["n"] > 1 else ""
+        took = float(top["gap"])
+        yield Sighting(
+            "wait",
+            str(top["id"]),
+            f'{figure(took, "s")} went by between "{quoted(top["said"], 90)}" and "{quoted(top["text"], 90)}"{others}',
+            "duration_s",
+            took,
+            "s",
+            tuple(
+                Lines(a, line, line, role)
+                for w in row["worst"]
+                if w["gap"] >= GAP_S
+                for line, role in ((w["before"], "begins"), (w["line_no"], "ends"))
+            ),
+            **place(row),
+            t_from=top["t_local"] - took,
+            t_to=top["t_local"],
+            against="the middle one" if row["n"] > 1 else None,
+            against_value=row["middle"] if row["n"] > 1 else None,
+            seconds=took,
+            n=row["n"],
+            seen=({"log": str(top["text"]), "seconds": round(took, 6)}, {"seconds": round(took, 6)}),
+        )

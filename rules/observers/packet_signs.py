@@ -1,0 +1,118 @@
+"""What single packets say: resets, closed windows, errors of ICMP, wrong checksums.
+
+Stands out: a packet with RST, one that announces a window of 0 (and neither opens nor ends its connection), an ICMP error, and
+one whose checksum the tool calls wrong. Normal: all others. A wrong checksum of the capturing host's own packets is usual
+where its card computes them, so no signature blames it by itself.
+Worked example: 3 packets from 10.0.0.6:1521 reset connections, each in answer to a SYN: refused.
+Cost: one streaming aggregation. Source: RFC 9293 3.5.2 (reset), 3.8.6.1 (zero window); RFC 792, RFC 1191 (need to fragment).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+
+OBSERVER = Observer(
+    "packet-signs",
+    "Which packets say that something went wrong?",
+    ("packets",),
+    {"*": "the same capture on the other host; netstat -s on both"},
+)
+
+MOST_SIGNS = 10
+"""Maximum number of signs of one list: the most frequent."""
+
+SAYS = {
+    "refused": "{src}:{sport} refused connections of {dst} with RST",
+    "reset": "{src} reset connections to {dst} with RST",
+    "window": "{src} announced a window of 0 to {dst}: it took no more data",
+    "icmp": "{src} told {dst}: {what}",
+    "checksum": "packets from {src} to {dst} have a wrong checksum",
+}
+"""Headlines by sign."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the signs of each pair of hosts, the most frequent first."""
+    columns = ["part", "line_no", "t_local", "proto", "src", "sport", "dst", "dport", "flags", "win", "len", "payload"]
+    flags, text = pl.col("flags").fill_null(""), pl.col("payload").fill_null("")
+    icmp = pl.col("proto").fill_null("").str.starts_with("icmp")
+    tells = icmp & text.str.contains(
+        r"(?i)unreachable|need to frag|too big|exceeded|source quench|redirect|prohibited|filtered"
+    )
+    plain = ~flags.str.contains("[RSF]")
+    rows = case.scan("packets", [*PLACE_COLUMNS, *columns])
+    opened = [*PLACE_COLUMNS, "part"]
+    ends = pl.struct("src", "sport").hash() ^ pl.struct(src="dst", sport="dport").hash()
+    syn = flags.str.contains("S", literal=True)
+    rst = flags.str.contains("R", literal=True)
+    rows = rows.with_columns(ends.alias("conn"))
+    before = syn.cast(pl.Int8).shift(1).over(*opened, "conn") == 1
+    answered = (pl.col("src") != pl.col("src").shift(1).over(*opened, "conn")).fill_null(value=False)
+    sign = (
+        pl.when(rst & before & answered & ~flags.shift(1).over(*opened, "conn").str.contains(".", literal=True))
+        .then(pl.lit("refused"))
+        .when(rst)
+        .then(pl.lit("reset"))
+        .when((pl.col("win") == 0) & plain & (pl.col("proto") == "tcp"))
+        .then(pl.lit("window"))
+        .when(tells)
+        .then(pl.lit("icmp"))
+        .when(text == "wrong checksum")
+        .then(pl.lit("checksum"))
+    )
+    whole = rows.group_by(*PLACE_COLUMNS, "src", "dst").agg(pl.len().alias("whole"))
+    made = (
+        rows.with_columns(sign.alias("sign"))
+        .filter(pl.col("sign").is_not_null())
+        .group_by(*PLACE_COLUMNS, "sign", "src", "dst", maintain_order=True)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("sport").first(),
+            text.first().alias("what"),
+            pl.col("line_no").head(3).alias("lines"),
+            pl.col("t_local").min().alias("t_from"),
+            pl.col("t_local").max().alias("t_to"),
+        )
+        .join(whole, on=[*PLACE_COLUMNS, "src", "dst"], how="left", nulls_equal=True)
+        .sort("n", descending=True, maintain_order=True)
+        .head(MOST_SIGNS)
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        n, of = row["n"], row["whole"] or row["n"]
+        text_ = SAYS[row["sign"]].format(**{**row, "sport": "?" if row["sport"] is None else row["sport"]})
+        says = f"{text_}, {figure(n, 'count')} of its {figure(of, 'count')} packets there"
+        named = {"icmp": f"ICMP: {row['what']}", "window": "TCP: window of 0", "refused": "TCP: RST in answer to a SYN"}
+        log = named.get(row["sign"])
+        yield Sighting(
+            "sign",
+            f"{row['src']} to {row['dst']}",
+            says,
+            "packets_count",
+            float(n),
+            "count",
+            tuple(Lines(row["artifact_id"], line, line, SIGNS[row["sign"]]) for line in row["lines"]),
+            **place(row),
+            t_from=row["t_from"],
+            t_to=row["t_to"],
+            against="the packets of that sender there",
+            against_value=float(of),
+            share=0.3 * min(1.0, n / of),
+            n=n,
+            seen=({"log": log},) if log else (),
+        )
+
+
+SIGNS = {
+    "refused": "refused with RST",
+    "reset": "reset",
+    "window": "window of 0",
+    "icmp": "ICMP error",
+    "checksum": "wrong checksum",
+}
+"""Roles of the lines by sign."""

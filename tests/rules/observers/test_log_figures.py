@@ -1,0 +1,48 @@
+"""Figures of log lines: settings that were made, zones below their marks, the killed and their size."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.log_figures import observe
+from rules.observers.observer import Sighting
+
+
+def seen(*texts: str) -> list[Sighting]:
+    return list(observe(Case.of_tables({"logs": [{"line_no": n, "text": t} for n, t in enumerate(texts, 1)]})))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("Setting nf_conntrack_max to 786432", "nf_conntrack_max", 786432),
+        ("Set sysctl 'net/netfilter/nf_conntrack_max' to 786432", "nf_conntrack_max", 786432),
+        ("max open files limited to 1024", None, None),
+        ("changed pool.size from 4 to 16", "pool.size", 16),
+    ],
+)
+def test_what_a_program_set_is_told(text: str, name: str | None, value: float | None) -> None:
+    found = [(s.subject, s.value) for s in seen(text)]
+    assert (not found) if name is None else (name in found[0][0] and found[0][1] == value)
+
+
+@pytest.mark.parametrize(("free", "says"), [(53, "below its minimum of 66 kB"), (70, "below its low mark"), (90, None)])
+def test_a_zone_below_its_marks_is_told(free: int, says: str | None) -> None:
+    found = seen(f"Node 0 Normal free:{free}kB min:66kB low:82kB high:99kB active_anon:0kB")
+    assert [says in s.headline for s in found if says] == ([True] if says else [])
+    assert bool(found) == bool(says)
+
+
+def test_the_killed_are_told_with_their_memory() -> None:
+    (one, _) = seen(
+        "Killed process 12 (java) total-vm:71548kB, anon-rss:41156kB, file-rss:7kB",
+        "Memory cgroup out of memory: Killed process 13 (sh), UID 0, total-vm:7kB, anon-rss:41kB, file-rss:7kB",
+    )
+    assert one.headline == (
+        "The kernel killed java (pid 12), which held 41,156 kB of its own; 2 were killed, of 2 names"
+    )
+
+
+def test_other_lines_state_nothing() -> None:
+    assert seen("started", "free: 12", "set up the cache", "") == []

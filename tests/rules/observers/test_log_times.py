@@ -1,0 +1,101 @@
+"""Times that lines tell of, gaps with the lines around them, and steps between two lines of one id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.log_times import gaps, quoted, steps, texts
+
+
+def case(*rows: tuple[float | None, str]) -> Case:
+    made: list[dict[str, Any]] = [
+        {"line_no": n, "t_local": t, "text": text, "elapsed_s": None} for n, (t, text) in enumerate(rows, 1)
+    ]
+    return Case.of_tables({"logs": made})
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("slow query (duration=15021 ms)", 15.021),
+        ("took 5.2s", 5.2),
+        ('"took":"30.002s"', 30.002),
+        ("elapsed=1m30.5s", 90.5),
+        ("duration_ms=5123 rows=3", 5.123),
+        ("# Query_time: 12.5  Lock_time: 0.0", 12.5),
+        ("hits=3 status=0 QTime=812", 0.812),
+        ("GC(12) Pause Full (Allocation Failure) 1023M->1000M(1024M) 5123.456ms", 5.123456),
+        ("request timed out after 30000ms.", 30.0),
+        ("web app/app1 0/5000/1/20/5021 200 194 - - ----", 5.021),
+        ("waited 250 us", None),
+        ("connection timeout=30 s", None),
+        ("lease expires in 3600 seconds", None),
+        ("timeout_ms=30000", None),
+        ("99999999 s elapsed", None),
+        ("no figure at all", None),
+    ],
+)
+def test_a_line_tells_what_took_how_long(text: str, seconds: float | None) -> None:
+    made = list(texts(case((None, text))))
+    assert [s.value for s in made] == ([] if seconds is None else [pytest.approx(seconds)])
+
+
+def test_lines_of_one_template_are_told_once_with_the_longest_first() -> None:
+    (made,) = texts(case(*((None, f"GET /a took {ms} ms") for ms in (100, 900, 300))))
+    assert made.headline == 'A line tells of 0.900 s: "GET /a took 900 ms"; 3 such lines, 0.300 s (median)'
+    assert [c.line_from for c in made.lines] == [2, 3, 1]
+
+
+def test_the_figure_of_a_long_line_is_shown() -> None:
+    (made,) = texts(case((None, f"{'x ' * 200}took 1234 ms")))
+    assert "1234 ms" in made.headline
+    assert len(quoted("y" * 500)) == 150
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a b/c 0/5000/1/20/5021 200 9 -", "5.000 s of it in the queue"),
+        ("a b/c 0/0/1/-1/30002 504 1 -", "and it never got an answer"),
+    ],
+)
+def test_a_timer_of_haproxy_says_where_the_time_went(text: str, says: str) -> None:
+    assert [s.headline.endswith(says) for s in texts(case((None, text)))] == [True]
+
+
+def test_a_gap_names_the_lines_before_and_after_it() -> None:
+    (made,) = gaps(case((0.0, "a"), (0.1, "b"), (0.2, "c"), (0.3, "start cache"), (15.3, "listening")))
+    assert 'wrote nothing for 15.000 s between "start cache" and "listening"' in made.headline
+    assert [c.line_from for c in made.lines] == [4, 5]
+
+
+def test_a_step_ends_with_the_answer_of_its_id() -> None:
+    (made,) = steps(
+        case(
+            (0.0, "Request id=7 received"),
+            (0.1, "Request id=8 received"),
+            (0.2, "id=8 answered"),
+            (15.0, "id=7 answered"),
+        )
+    )
+    assert (made.subject, made.value) == ("7", 15.0)
+    assert made.headline.startswith(
+        '15.000 s went by between "Request id=7 received" and "id=7 answered"; 2 such steps'
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ((0.0, "session id=7 closed"), (99.0, "id=7 answered")),
+        ((0.0, "id=7 received"), (99.0, "id=7 is at rest")),
+        ((0.0, "id=7 received"), (0.9, "id=7 answered")),
+        ((0.0, "id=7 received"), (99.0, "id=8 answered")),
+        ((None, "id=7 received"), (99.0, "id=7 answered")),
+    ],
+)
+def test_what_is_no_step_is_none(rows: tuple[tuple[float | None, str], ...]) -> None:
+    assert list(steps(case(*rows))) == []

@@ -1,0 +1,43 @@
+"""Resets, closed windows, ICMP errors and wrong checksums are told by pair of hosts; other packets are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.packet_signs import observe
+
+
+def packet(src: str, dst: str, **more: Any) -> dict[str, Any]:
+    ports = {"sport": 40000, "dport": 80} if src == "a" else {"sport": 80, "dport": 40000}
+    return {"part": 1, "t_local": 0.0, "proto": "tcp", "src": src, "dst": dst, "flags": ".", "win": 9, **ports, **more}
+
+
+def headlines(*rows: dict[str, Any]) -> list[str]:
+    case = Case.of_tables({"packets": [{"line_no": n, **row} for n, row in enumerate(rows, 1)]})
+    return [s.headline for s in observe(case)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ((packet("a", "b", flags="S"), packet("b", "a", flags="R.")), "b:80 refused connections of a with RST"),
+        ((packet("a", "b"), packet("b", "a", flags="R")), "b reset connections to a with RST"),
+        ((packet("a", "b"), packet("b", "a", win=0)), "b announced a window of 0 to a"),
+        (
+            (packet("r", "a", proto="icmp", payload="c unreachable - need to frag (mtu 1400)"),),
+            "r told a: c unreachable - need to frag (mtu 1400)",
+        ),
+        ((packet("a", "b", payload="wrong checksum"),), "packets from a to b have a wrong checksum"),
+    ],
+)
+def test_signs_are_told(rows: tuple[dict[str, Any], ...], says: str) -> None:
+    assert [h.startswith(says) for h in headlines(*rows)] == [True]
+
+
+def test_other_packets_are_normal() -> None:
+    assert headlines(packet("a", "b", flags="S", win=0), packet("b", "a", flags="F.", win=0)) == []
+    assert headlines(packet("a", "b", proto="icmp", payload="echo request")) == []
+    assert headlines() == []
