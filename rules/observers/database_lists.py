@@ -651,7 +651,7 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
 
 def _queues(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
     """Yield the longest queue of each sort, and what was refused."""
-    if len(names & QUEUED_IN) < 2 and not names >= {"name", "messages"}:
+    if len(names & QUEUED_IN) < 2 and not (names >= {"name", "messages"} or names >= {"message_type", "dropped"}):
         return
     for column, does in QUEUES.items():
         if column not in names:

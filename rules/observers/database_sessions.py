@@ -50,6 +50,9 @@ LOCKED_S = 1.0
 LOCKS = ("row-lock", "table-lock")
 """Mechanisms of locks that one session holds and others wait for."""
 
+HOLDING = "idle in transaction"
+"""State of sessions that do nothing and keep their locks and their view of old rows."""
+
 RESTING = r"idle|sleep(?:ing)?|inactive|daemon|binlog dump(?: gtid)?|background|dormant"
 """States of sessions that have nothing to do. One that is idle in a transaction may hold locks."""
 
@@ -87,8 +90,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     for row in found:
         busy[row["artifact_id"]] = busy.get(row["artifact_id"], 0) + (0 if _rests(row) else row["n"])
     waits = [row for row in found if _waits_for_lock(row)]
+    waits += [r for r in found if (r["state"] or "").lower().startswith(HOLDING) and r not in waits][:TOP]
     for row in [*waits, *(r for r in found[:TOP] if r not in waits)]:
-        yield _alike(row, busy[row["artifact_id"]], waits=row in waits)
+        yield _alike(row, busy[row["artifact_id"]], waits=_waits_for_lock(row))
     for row in found[:TOP]:
         if row["last_call_s"] and row["longest_line_no"] is not None:
             yield _longest(row)
@@ -116,6 +120,7 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
     whose = f", most of {row['db_user']}" if row["db_user"] else ""
     whence = f", all from {row['machine']}" if row["machine"] and row["machines"] == 1 and row["n"] > 1 else ""
     last = f"; the last call of one was {figure(row['last_call_s'], 's')} ago" if row["last_call_s"] else ""
+    held = (row["state"] or "").lower().startswith(HOLDING)
     lines = row["lines"]
     if waits and row["longest_line_no"] is not None:
         lines = [row["longest_line_no"], *(n for n in lines if n != row["longest_line_no"])][:LISTED]
@@ -123,7 +128,7 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
         "sessions",
         row["event"] or row["state"],
         f"{row['n']:,} of {row['all']:,} sessions are {what}{whose}{whence}{last}",
-        "sessions_count",
+        f"{row['event'] or row['state']} sessions_count",
         float(row["n"]),
         "count",
         tuple(Lines(row["artifact_id"], n, n, "session") for n in lines),
@@ -133,7 +138,7 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
         share=min(1.0, row["n"] / busy) if waits and busy else row["n"] / row["all"],
         n=row["n"],
         seen=({"event": row["event"]},) if waits else (),
-        normal=not waits,
+        normal=not (waits or held),
     )
 
 

@@ -33,7 +33,9 @@ METADATA = "Waiting for table metadata lock"
 def test_who_waits_for_a_lock(seconds: float, n: int, stands: bool) -> None:
     waiting: list[dict[str, Any]] = [{"state": "Query", "event": METADATA, "last_call_s": seconds}] * n
     made = [
-        s for s in sessions(*[{"state": "Sleep"}] * 9, *waiting) if s.subject == METADATA and s.name == "sessions_count"
+        s
+        for s in sessions(*[{"state": "Sleep"}] * 9, *waiting)
+        if s.subject == METADATA and s.name.endswith("sessions_count")
     ]
     assert [(s.normal, bool(s.seen)) for s in made] == [(not stands, stands)]
     assert "waiting for Waiting" not in made[0].headline
@@ -65,4 +67,9 @@ def test_left_one_by_one(times: list[float], step: float | None) -> None:
 def test_nothing_is_known_of_them() -> None:
     assert sessions({"sid": None}, {"state": None}) == []
     odd = sessions({"state": "x", "last_call_s": float("nan")}, {"state": "x", "last_call_s": -1.0})
-    assert [s.name for s in odd] == ["sessions_count"]
+    assert [s.name for s in odd] == ["x sessions_count"]
+
+
+def test_who_is_idle_in_a_transaction_stands_out() -> None:
+    made = sessions(*[{"state": "idle"}] * 50, {"state": "idle in transaction", "event": "Client:ClientRead"})
+    assert [(s.value, s.normal, s.seen) for s in made] == [(1.0, False, ()), (50.0, True, ())]

@@ -285,7 +285,7 @@ def test_a_record_is_a_row_with_one_cell_for_each_line():
 
 def test_a_record_ends_somewhere():
     text = "-[ RECORD 1 ]-\n" + "".join(f"a{n} | 1\n" for n in range(records.MOST_CELLS + 5))
-    assert len(tables_of(text)["rows"][0]["cells"]) == records.MOST_CELLS
+    assert tables_of(text)["rows"][0]["cells"] == ["1"] * records.MOST_CELLS
     assert "rows" not in tables_of("-[ RECORD 1 ]-\n\na = 1\n")
 
 
@@ -319,7 +319,7 @@ def test_lines_of_reports_of_a_database():
 
 @pytest.mark.parametrize("line", ["insert into t values (1)", "Filter: yes", "we LOCK the door", "the cost=3 of it"])
 def test_lines_that_only_look_like_a_report(line: str):
-    assert all(len(r["heading"]) > 1 for r in tables_of(f"a = 1\n{line}\n").get("rows", []))
+    assert all(len(str(r["heading"]).split(",")) > 1 for r in tables_of(f"a = 1\n{line}\n").get("rows", []))
 
 
 def test_a_report_that_somebody_quotes_or_advises_gives_nothing():
