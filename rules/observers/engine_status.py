@@ -1,4 +1,4 @@
-"""What InnoDB's monitor says: deadlocks, transactions that wait for or hold locks, the oldest, semaphores, history.
+"""What InnoDB's monitor and workers of PostgreSQL say: deadlocks, transactions that wait for or hold locks, the oldest, semaphores, history.
 
 Standing out: a deadlock, each transaction in LOCK WAIT, the lock that it waits for or holds, the oldest transaction from a
 minute on, a thread that waited for a semaphore, a history list of 100,000 or more, statements in the queue. Normal: younger
@@ -28,7 +28,7 @@ OBSERVER = Observer(
     {"*": r"mysql -e 'SHOW ENGINE INNODB STATUS\G; SHOW FULL PROCESSLIST; select * from sys.innodb_lock_waits\G'"},
 )
 
-REPORT = "InnoDB status"
+REPORT, PROCESS = "InnoDB status", "server process"
 MOST_ROWS = 50_000
 """Maximum number of lines of a report that are looked at; those of the first transactions say what there is."""
 
@@ -63,6 +63,9 @@ _SEMAPHORE = re.compile(r"--Thread (\d+) has waited at (.{1,200}?) for ([\d.]{1,
 _HISTORY = re.compile(r"History list length (\d{1,15}).*")
 _QUEUE = re.compile(r"(\d{1,9}) queries inside InnoDB, (\d{1,9}) queries in queue.*")
 _HIT = re.compile(r"Buffer pool hit rate (\d{1,4}) / 1000.*")
+_VACUUM = re.compile(
+    r"autovacuum: (?:VACUUM ANALYZE|VACUUM|ANALYZE) (?P<table>[^\s|]{1,130})(?: \(to prevent wraparound\))?"
+)
 _STATEMENT = re.compile(
     r"(?i)(?:select|insert|update|delete|replace|alter|create|drop|call|load|truncate|optimize)\b.*"
 )
@@ -70,11 +73,26 @@ _STATEMENT = re.compile(
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what the monitor says, locks and deadlocks first."""
-    is_report = pl.col("heading").list.first() == REPORT
+    is_report = pl.col("heading").list.first().is_in([REPORT, PROCESS])
     columns = [*PLACE_COLUMNS, "part", "line_no", "heading", "cells"]
     rows = case.scan("rows", columns).filter(is_report).head(MOST_ROWS).collect(engine="streaming")
     for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
+        yield from _vacuums([r for r in part.iter_rows(named=True) if r["cells"] and r["heading"][0] == PROCESS])
+        part = part.filter(pl.col("heading").list.first() == REPORT)
         yield from _Report([r for r in part.iter_rows(named=True) if r["cells"] and r["cells"][0]]).sightings()
+
+
+def _vacuums(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield what workers of autovacuum do; one against wraparound does not give way to a session that wants the table."""
+    known = [(row, found) for row in rows if (found := _VACUUM.search(row["cells"][0] or ""))]
+    for row, found in sorted(known, key=lambda x: "wraparound" not in x[1][0])[:TOLD]:
+        firm = "wraparound" in found[0]
+        stays = "; such a one does not give way by itself" if firm else ""
+        yield Sighting(
+            "process", found["table"], f"{found[0]} is running{stays}", "workers_count", float(len(known)), "count",
+            (_line(row, found[0][:120]),), **place(row), share=0.3 if firm else None, n=len(known), normal=not firm,
+            seen=({"log": found[0]},),
+        )  # fmt: skip
 
 
 class _Report:

@@ -97,3 +97,12 @@ def test_measures(line: str, normal: bool) -> None:
 
 def test_nothing_happens() -> None:
     assert status("0 queries inside InnoDB, 0 queries in queue\n---TRANSACTION 421, not started\n") == []
+
+
+@pytest.mark.parametrize(("why", "normal"), [(" (to prevent wraparound)", False), ("", True)])
+def test_a_worker_of_autovacuum(why: str, normal: bool) -> None:
+    cell = f"postgres | 17 | | autovacuum: VACUUM public.orders{why}"
+    row = {"line_no": 1, "line_end": 1, "table_no": 0, "row_no": 1, "heading": ["server process"], "cells": [cell]}
+    (made,) = observe(Case.of_tables({"rows": [row]}))
+    assert made.headline.startswith(f"autovacuum: VACUUM public.orders{why} is running")
+    assert (made.subject, made.normal) == ("public.orders", normal)

@@ -169,7 +169,10 @@ class Paragraphs:
             return True
         record = self.state.get("record")
         if record is None:
-            return False
+            if self.state.get("advice") or len(line) > LONGEST or not records.opens_bare(line):
+                return False
+            self._decide()
+            record = self.state["record"] = records.open_at(no - 1)
         if len(line) > LONGEST or not records.goes_on(record, line):
             self._close_record()
             return False

@@ -19,6 +19,11 @@ _BARRED = re.compile(r"[ \t]*(?P<name>[A-Za-z_?][\w ?().$/-]{0,62}?)?[ \t]*\|(?:
 _COLON = re.compile(r"[ \t]*(?P<name>[A-Za-z_@][\w@().$/*-]{0,62}(?: [\w()]{1,20}){0,3}):(?:[ \t]+(?P<value>.*))?")
 _FOOTER = re.compile(r"[ \t]*(?:\([0-9]+ rows?\)|[0-9]+ rows? in set\b.*)")
 
+_BARE = re.compile(
+    r"[ \t]*(?:Slave|Replica)_(?:IO|SQL)_(?:State|Running): .*|[ \t]*Seconds_Behind_(?:Master|Source): .*"
+)
+"""Lines by which a record is known whose head was not pasted: SHOW REPLICA STATUS, of which people paste the middle."""
+
 Record = dict[str, Any]
 """An open record: line_no of its first cell, heading, cells, sign. JSON-able."""
 
@@ -30,6 +35,15 @@ def opens(line: str) -> bool:
     (True, True, False)
     """
     return line.lstrip()[:1] in ("-", "*") and _HEAD.fullmatch(line) is not None
+
+
+def opens_bare(line: str) -> bool:
+    """Return whether a line is the first of a record whose head was not pasted.
+
+    >>> opens_bare("   Slave_IO_Running: Yes"), opens_bare("Status: 1")
+    (True, False)
+    """
+    return "_" in line and _BARE.fullmatch(line) is not None
 
 
 def open_at(line_no: int) -> Record:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-INNODB, PLAN = "InnoDB status", "query plan"
+INNODB, PLAN, PROCESS = "InnoDB status", "query plan", "server process"
 
 _MARKS = (
     "TRANSACTION", "LOCK", "ACTIVE ", "thread id", "istory list", "has waited", "Pending", "pending", "hit rate", "ROLL BACK", "holds ",
@@ -32,6 +32,9 @@ _INNODB = re.compile(
     r"|Buffer pool hit rate \d+.*"
     r"|\d+ queries inside InnoDB, \d+ queries in queue.*"
 )
+_AUTOVACUUM = re.compile(r"autovacuum: (?:VACUUM|ANALYZE) \S")
+"""How a worker of autovacuum names itself in ps and pg_stat_activity, whatever columns stand around it."""
+
 _STATEMENT = re.compile(
     r"(?i)(?:select|insert|update|delete|replace|alter|create|drop|call|load|truncate|optimize)\b.*"
 )
@@ -61,6 +64,8 @@ def report_of(line: str, before: str | None) -> str | None:
     text = line[:LONGEST].strip()
     if any(mark in text for mark in _MARKS) and _INNODB.fullmatch(text):
         return INNODB
+    if "autovacuum: " in text and _AUTOVACUUM.search(text):
+        return PROCESS
     if before == INNODB and _STATEMENT.fullmatch(text):
         return INNODB
     if ("(cost=" in text or "actual " in text or "ime: " in text or "(never" in text) and _MEASURED.match(text):

@@ -325,3 +325,14 @@ def test_lines_that_only_look_like_a_report(line: str):
 def test_a_report_that_somebody_quotes_or_advises_gives_nothing():
     text = "a = 1\n> ---TRANSACTION 17, ACTIVE 4 sec\n\nPlease try this one here, as you can see:\n\n-[ RECORD 1 ]-\nb | 2\n"
     assert "rows" not in tables_of(text)
+
+
+def test_a_record_whose_head_was_not_pasted():
+    text = "  Replica_IO_Running: Yes\n  Replica_SQL_Running: No\n  Seconds_Behind_Source: NULL\n"
+    (row,) = tables_of(text)["rows"]
+    assert (row["line_no"], row["line_end"], row["cells"]) == (1, 3, ["Yes", "No", "NULL"])
+
+
+def test_a_worker_of_autovacuum_is_told_as_it_stands():
+    (row,) = tables_of("postgres | 17 | | autovacuum: VACUUM public.orders\n")["rows"]
+    assert row["heading"] == ["server process"]
