@@ -25,7 +25,10 @@ OBSERVER = Observer(
     "engine-status",
     "What does the storage engine say about its locks?",
     ("rows",),
-    {"*": r"mysql -e 'SHOW ENGINE INNODB STATUS\G; SHOW FULL PROCESSLIST; select * from sys.innodb_lock_waits\G'"},
+    {
+        "*": r"mysql -e 'SHOW ENGINE INNODB STATUS\G; SHOW FULL PROCESSLIST', or"
+        " psql -c 'select pid, pg_blocking_pids(pid), state, query from pg_stat_activity'"
+    },
 )
 
 REPORT, PROCESS = "InnoDB status", "server process"
@@ -91,7 +94,6 @@ def _vacuums(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
         yield Sighting(
             "process", found["table"], f"{found[0]} is running{stays}", "workers_count", float(len(known)), "count",
             (_line(row, found[0][:120]),), **place(row), share=0.3 if firm else None, n=len(known), normal=not firm,
-            seen=({"log": found[0]},),
         )  # fmt: skip
 
 
