@@ -29,7 +29,7 @@ FELT_TOGETHER_S = 1.0
 FELT_SHARE = 0.2
 """Minimum part of a resource that is large enough to be felt."""
 
-OF_ONE_WHOLE = ("log-complaints", "consumers")
+OF_ONE_WHOLE = ("log-complaints", "consumers", "database-sessions")
 """Observers whose shares are parts of the same whole, so that they add up."""
 
 CLEARED_DB = -10

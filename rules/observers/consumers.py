@@ -22,7 +22,7 @@ from rules.observers.samples import Measure, sampled, sightings
 OBSERVER = Observer(
     "consumers",
     "Who uses most?",
-    ("ps", "microstates", "pmap", "ipcs_shm", "sessions", "meminfo"),
+    ("ps", "microstates", "pmap", "ipcs_shm", "meminfo"),
     {
         "linux": "perf top -g -p PID; strace -c -f -p PID; cat /proc/PID/stack",
         "solaris": "prstat -mL -p PID 5 6; pstack PID",
@@ -47,9 +47,6 @@ ZOMBIES = 5
 WAITS_PCT = 20.0
 """Minimum part of a thread's time that it waits for a processor, a lock or a page."""
 
-LONGEST_S = 3650 * 86400.0
-"""Maximum believable time in seconds since the last call of a session."""
-
 TOP = 3
 """Number of processes of a listing that are told, the largest first."""
 
@@ -63,9 +60,6 @@ HOLDERS = {
 }  # fmt: skip
 """What holds memory, with the part from which it stands out: the kernel's own needs little, programs and caches may have
 all of it and are only told."""
-
-LISTED = 10
-"""Maximum number of lines of sessions that are cited."""
 
 KERNEL = r"^\[|^(kworker|ksoftirqd|migration|rcu_|watchdog|cpuhp|kdevtmpfs|idle_inject|irq/)"
 """Names of threads of the kernel, of which every host has hundreds."""
@@ -82,7 +76,7 @@ STATES = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield who uses most, what stands out first."""
-    found = [*_processes(case), *_states(case), *_maps(case), *_segments(case), *_sessions(case), *_memory(case)]
+    found = [*_processes(case), *_states(case), *_maps(case), *_segments(case), *_memory(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 
 
@@ -213,44 +207,6 @@ def _states(case: CaseTables) -> Iterator[Sighting]:
         yield from sightings(named, [m], ["who"])
 
 
-def _sessions(case: CaseTables) -> Iterator[Sighting]:
-    """Yield how many sessions of a database do or wait for the same."""
-    key = [*PLACE_COLUMNS, "state", "event"]
-    rows = case.scan("sessions", [*key, "line_no", "db_user", "last_call_s"])
-    groups = (
-        rows.filter(pl.col("state").is_not_null() | pl.col("event").is_not_null())
-        .group_by(key)
-        .agg(
-            pl.len().alias("n"),
-            pl.col("db_user").drop_nulls().mode().sort().first(),
-            pl.col("line_no").sort().head(LISTED).alias("lines"),
-            pl.col("last_call_s").filter(pl.col("last_call_s").is_between(0, LONGEST_S)).max(),
-        )
-        .with_columns(pl.col("n").sum().over("artifact_id").alias("all"))
-        .sort("n", descending=True)
-        .collect(engine="streaming")
-    )
-    for row in groups.head(TOP).iter_rows(named=True):
-        what = ", ".join(x for x in (row["state"], row["event"] and f"waiting for {row['event']}") if x)
-        whose = f", most of {row['db_user']}" if row["db_user"] else ""
-        last = f"; the last call of one was {figure(row['last_call_s'], 's')} ago" if row["last_call_s"] else ""
-        yield Sighting(
-            "consumer",
-            row["event"] or row["state"],
-            f"{row['n']:,} of {row['all']:,} sessions are {what}{whose}{last}",
-            "sessions_count",
-            float(row["n"]),
-            "count",
-            tuple(Lines(row["artifact_id"], n, n, "session") for n in row["lines"]),
-            **place(row),
-            against="all sessions",
-            against_value=float(row["all"]),
-            share=row["n"] / row["all"],
-            n=row["n"],
-            normal=True,
-        )
-
-
 def _memory(case: CaseTables) -> Iterator[Sighting]:
     """Yield what holds the memory of a host, by the figures of /proc/meminfo and their like."""
     columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value"]
@@ -291,7 +247,7 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
 def _maps(case: CaseTables) -> Iterator[Sighting]:
     """Yield the largest mapping of an address space."""
     rows = case.scan("pmap", [*PLACE_COLUMNS, "line_no", "pid", "kbytes", "rss_kb", "pgsz_kb", "mapping", "region"])
-    whole = pl.col("kbytes").sum().over("artifact_id", "pid").alias("all")
+    whole = pl.col("kbytes").cast(pl.Float64).sum().over("artifact_id", "pid").alias("all")
     found = (
         rows.filter(pl.col("kbytes").is_between(1, 1e15)).with_columns(whole).collect(engine="streaming")
         .sort("kbytes", descending=True).unique(["artifact_id", "pid"], keep="first", maintain_order=True).head(TOP)

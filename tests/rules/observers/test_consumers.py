@@ -97,21 +97,6 @@ def test_empty() -> None:
     assert list(observe(Case.of_tables({"ps": []}))) == []
 
 
-def test_sessions_that_do_the_same() -> None:
-    idle: list[dict[str, Any]] = [
-        {"line_no": n, "sid": n, "state": "idle", "event": "ClientRead", "db_user": "pool"} for n in range(3, 12)
-    ]
-    busy: list[dict[str, Any]] = [
-        {"line_no": 12, "sid": 12, "state": "active", "db_user": "admin", "last_call_s": 2.0},
-        {"line_no": 13, "sid": 13},
-    ]
-    made = list(observe(Case.of_tables({"sessions": [*idle, *busy]})))
-    assert [(s.headline, s.normal) for s in made] == [
-        ("9 of 10 sessions are idle, waiting for ClientRead, most of pool", True),
-        ("1 of 10 sessions are active, most of admin; the last call of one was 2.000 s ago", True),
-    ]
-
-
 def test_the_kernel_holds_little_programs_may_hold_all() -> None:
     values = {"MemTotal": 1000.0, "SUnreclaim": 480.0, "PageTables": 49.0, "AnonPages": 900.0}
     rows = [{"line_no": n, "part": 1, "sample": 1, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 1)]

@@ -13,7 +13,8 @@ Source: MySQL Reference Manual, SHOW PROCESSLIST. Printed as a box, as tab-separ
 Tables: sessions: sid = Id, db_user = User, machine = Host without its port, state = Command (Sleep, Query, Connect ...), event = State
 (login, Waiting for table metadata lock, Sending data ...; the thread's activity, not only its waits), last_call_s = Time. Clock: none.
 Traps: a listing shows one instant; Time counts since the thread entered its present state; `Waiting for ...` names the kind of the lock,
-not its holder. The statement (Info) is read but not stored; a statement of several lines continues below its row.
+not its holder. Rows without headings are read by the order of the columns that all versions have. The statement (Info) is read but
+not stored; a statement of several lines continues below its row.
 Known gaps: JSON of `mysqlsh`.
 """
 
@@ -36,6 +37,11 @@ FIELD = (
     r"(?i:^ *(Id|User|Host|db|Command|Time|State|Info|Progress|Time_ms|Stage|Max_stage|Memory_used|Max_memory_used"
     r"|Examined_rows|Query_id|Info_binary|Tid|Sent_rows|Rows_sent|Rows_examined): ?(.*)$)"
 )
+BARE = (
+    r"^\|? *[0-9]+ *[|\t][^|\t]*[|\t][^|\t]*[|\t][^|\t]*[|\t] *(?:Sleep|Query|Connect|Daemon|Execute|Binlog Dump(?: GTID)?|Killed|Prepare"
+    r"|Field List|Init DB|Quit|Slave_(?:IO|SQL|worker)) *[|\t] *(?:-?[0-9]+|NULL) *[|\t].*$"
+)
+"""A session by itself: people paste the rows of the box without its headings."""
 FOOTER = r"^[0-9]+ rows? in set\b.*$"
 PROMPT = r"^ {4}->(?: .*)?$"
 """Prompt of the client for the rest of a statement."""
@@ -45,16 +51,21 @@ FORMATS = tuple(
         man="MySQL Reference Manual, SHOW PROCESSLIST", example=example, own=own,
     )
     for variant, example, own in (
-        ("processlist", "mysqladmin --verbose processlist", rf"{BOX}|{HEADING}|^\| *[0-9]+ \| .*\|$"),
+        ("processlist", "mysqladmin --verbose processlist", rf"{BOX}|{HEADING}|{BARE}|^\| *[0-9]+ \| .*\|$"),
         ("processlist_g", r"mysql -e 'show full processlist\G'", rf"{RECORD}|{FIELD}"),
     )
 )  # fmt: skip
-_HEADING, _RECORD, _FIELD = re.compile(HEADING), re.compile(RECORD), re.compile(FIELD)
+_HEADING, _RECORD, _FIELD, _BARE = re.compile(HEADING), re.compile(RECORD), re.compile(FIELD), re.compile(BARE)
+_CUT_HEADING = re.compile(r"(?i)^\|? *Id *[|\t] *User\b")
+USUAL = ("id", "user", "host", "db", "command", "time", "state", "info")
+"""Columns of every version, for rows without headings; further ones (progress, rows) stand behind them."""
 
 
 def claim(head: Head) -> Claim | None:
-    """Claim by the eight headings that every version prints, or by records with the same names."""
+    """Claim by the eight headings that every version prints, by records with the same names, or by rows alone."""
     text = head.text
+    if sum(_BARE.match(x) is not None for x in head.lines[:40]) >= 2 and not any(_HEADING.match(x) for x in head.lines):
+        return Claim(0.93, "rows of SHOW PROCESSLIST without their headings", "processlist")
     if "Command" not in text and "COMMAND" not in text:
         return None
     if any(_HEADING.match(x) for x in head.lines):
@@ -75,6 +86,10 @@ def _row(line_no: int, line: str, rows: Rows, plain: list[int], state: State) ->
     if _HEADING.match(line):
         state |= {"names": [x.lower() for x in _cells(line)], "sign": "|" if "|" in line else "\t", "open": False}
         plain.append(line_no)
+    elif _CUT_HEADING.match(line):
+        state["cut"] = True  # which columns the rows have is not known
+    elif "names" not in state and "cut" not in state and _BARE.match(line):
+        _add(rows, line_no, line_no, dict(zip(USUAL, _cells(line), strict=False)))
     elif re.match(BOX, line) or re.match(FOOTER, line) or re.match(PROMPT, line):
         state["open"] = False
         plain.append(line_no)

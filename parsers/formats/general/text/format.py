@@ -11,7 +11,8 @@ Samples::
     "worker-1" #12 prio=5 os_prio=0 tid=0x00007f nid=0x1a03 waiting on condition [0x00007f]
 
 Tables: logs (source text) of lines that begin with a stamp or in which a program complains; params (scope text) of settings and words,
-counters (grp text, mode level) of figures, both with the title above them as entity or item; rows (a heading and its cells);
+counters (grp text, mode level) of figures, both with the title above them as entity or item; rows (a heading and its cells; a record of
+psql or MySQL, one cell per line; a line of InnoDB's monitor or of a measured plan under the report's name);
 profile_stacks (source text, weight 1) of threads of Java (jstack, jcmd, management beans, javacore), Go, Python, py-spy,
 gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP and of the kernel. Clock: that of the first stamp, wall-utc
 for epochs and stamps with an offset, else wall-local.
@@ -67,7 +68,7 @@ _TYPES: dict[str, dict[str, pl.DataType]] = {
     },
     "params": {"t_local": pl.Float64(), "entity": pl.String(), "num": pl.Float64()},
     "counters": {"t_local": pl.Float64(), "item": pl.String(), "unit": pl.String(), "sample": pl.Int64()},
-    "rows": {"t_local": pl.Float64()},
+    "rows": {"t_local": pl.Float64(), "line_end": pl.Int64()},
     "profile_stacks": {
         **{name: pl.Int64() for name in ("pid", "lwp")},
         **{name: pl.String() for name in ("comm", "leaf", "state", "waits_for", "held_by")},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import stacks, tables
+from parsers.formats.general.text import records, reports, stacks, tables
 from parsers.formats.general.text.network_lines import measured
 from parsers.formats.general.text.single_lines import (
     ADVICE,
@@ -71,6 +71,7 @@ class Paragraphs:
     def take(self, no: int, line: str, written: bool) -> None:
         """Take the next line; `written` tells that it is a sentence."""
         if not line.strip():
+            self._close_record()
             if stack := self.state.get("stack"):
                 stack["blank"] = True
             else:
@@ -84,6 +85,8 @@ class Paragraphs:
                 self.read.append(no)
                 return
             self._close_stack()
+        if self._is_record(no, line) or self._is_report(no, line):
+            return
         stamp = stamp_of(line)
         if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))  # most lines of a log
@@ -116,6 +119,7 @@ class Paragraphs:
     def end_paragraph(self) -> None:
         """End the paragraph: what was said above it does not hold for the next."""
         self._close_stack()
+        self._close_record()
         self._decide()
         if self.state.pop("held", None):  # a paragraph of rows came after the words of advice
             self.state.pop("advice", None)
@@ -166,6 +170,57 @@ class Paragraphs:
             return True
         return False
 
+    # --- what clients of databases print -----------------------------------------------------------------------------
+
+    def _is_record(self, no: int, line: str) -> bool:
+        """Take a line of a record, which also gives its name and value as any line would."""
+        if not self.state.get("advice") and len(line) <= LONGEST and records.opens(line):
+            self.end_paragraph()
+            self.state["record"] = records.open_at(no)
+            self.read.append(no)
+            return True
+        record = self.state.get("record")
+        if record is None:
+            if self.state.get("advice") or len(line) > LONGEST or not records.opens_bare(line):
+                return False
+            self._decide()
+            record = self.state["record"] = records.open_at(no - 1)
+        if len(line) > LONGEST or not records.goes_on(record, line):
+            self._close_record()
+            return False
+        name, value = record["heading"][-1], record["cells"][-1]
+        if name and value:
+            self._pairs(no, pairs_of(f"{line.replace('|', ':').split(':', 1)[0].strip()}: {value}"))
+        return True
+
+    def _close_record(self) -> None:
+        record = self.state.pop("record", None)
+        if record is None or not record["cells"]:
+            return
+        self.state["table_no"] = self.state.get("table_no", 0) + 1
+        first, cells = record["line_no"], record["cells"]
+        made = {"table_no": self.state["table_no"], "row_no": 1, "heading": record["heading"], "cells": cells}
+        self._add("rows", first, line_end=first + len(cells) - 1, t_local=self.state.get("now"), **made)
+
+    def _is_report(self, no: int, line: str) -> bool:
+        """Take a line that a database prints as text of its own."""
+        if self.state.get("advice") or QUOTED.match(line):
+            return False
+        if self.state.get("mode") == "table" and self.state["shape"]["mode"] != "bar":
+            return False
+        report = reports.report_of(line, self.state.get("report"))
+        if report is None:
+            if self.state.get("report") != reports.PLAN or line[:1] not in " \t":
+                self.state.pop("report", None)
+            return False
+        self._decide()
+        self.state["report"] = report
+        if report == reports.INNODB:
+            self._pairs(no, pairs_of(line))
+        made = {"table_no": 0, "row_no": no, "heading": [report], "cells": [line[: reports.LONGEST].rstrip()]}
+        self._add("rows", no, line_end=no, t_local=self.state.get("now"), **made)
+        return True
+
     # --- paragraphs ----------------------------------------------------------------------------------------------------
 
     def _decide(self) -> None:
@@ -212,7 +267,7 @@ class Paragraphs:
         }
         stamp = stamp_of(line.lstrip(" |"))
         now = self._time(stamp.clock, stamp.t, no) if stamp else self.state.get("now")
-        self._add("rows", no, t_local=now, **made)
+        self._add("rows", no, line_end=no, t_local=now, **made)
         if text := tables.message_of(shape["heading"], cells):
             kind = tables.severity_of(shape["heading"], cells)
             found = {"t_local": now, "severity": kind, "code": None, "text": text}

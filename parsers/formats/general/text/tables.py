@@ -20,6 +20,7 @@ _WIDEST = 40
 """Maximum number of characters of a heading's cell."""
 
 RULE = re.compile(r"[ \t|+=_*│─┼├┤┌┐└┘┬┴-]*[-=_+─]{3,}[ \t|+=_*│─┼├┤┌┐└┘┬┴-]*")
+_RULED = re.compile(r"[ \t]*(?:[-_=]{1,200} {1,8}){1,99}[-_=]{1,4000}[ \t]*")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[a-zA-Z%µ/]{1,6})?")
 _GAP = re.compile(r"[ \t]{2,}|\t")
 _CELL = re.compile(r"\S+(?: \S+)*")
@@ -48,6 +49,9 @@ def table_at(lines: Sequence[str]) -> Shape | None:
     ruled = len(lines) > 1 and RULE.fullmatch(lines[1]) is not None
     if not below or RULE.fullmatch(first) or len(first) > 2000:
         return None
+    if len(lines) > 1 and (shape := _under_rules(first, lines[1])) is not None:
+        cut = [row_of(shape, line) for line in below]
+        return shape if sum(row is not None for row in cut) >= FITS * len(cut) else None
     modes = (
         ("bar",) if "|" in first or "│" in first else ("tab", "wide", "words") if "\t" in first else ("wide", "words")
     )
@@ -62,6 +66,27 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         if rows and len(rows) >= FITS * len(cut) and _is_table(shape, rows, ruled):
             return shape
     return None
+
+
+def _under_rules(first: str, second: str) -> Shape | None:
+    """Return the shape of a table whose second line draws each column's width (SQL*Plus, sqlcmd, db2), or None.
+
+    >>> _under_rules("WAIT EVENT   SID", "------------ ---")["heading"]
+    ['WAIT EVENT', 'SID']
+    """
+    if _RULED.fullmatch(second) is None or "|" in first:
+        return None
+    spans = [(found.start(), found.end()) for found in re.finditer(r"[-_=]+", second)]
+    starts = [start for start, _ in spans]
+    heading = [cell.strip() for cell in _cut(first, starts)]
+    if not _is_heading(heading):
+        return None
+    return {"mode": "ruled", "heading": heading, "starts": starts}
+
+
+def _cut(line: str, starts: Sequence[int]) -> list[str]:
+    """Cut a line in front of each start."""
+    return [line[start:end] for start, end in zip([0, *starts[1:]], [*starts[1:], None], strict=True)]
 
 
 def _is_heading(cells: Sequence[str]) -> bool:
@@ -101,6 +126,14 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     mode, heading, starts = shape["mode"], shape["heading"], shape["starts"]
     if mode == "bar" and "|" not in line and "│" not in line:
         return None
+    if mode == "ruled":
+        placed = [cell.strip() for cell in _cut(line, starts)]
+        # A word across a border means that the line has other columns.
+        whole = all(
+            not (line[start - 1 : start + 1].strip() and len(line[start - 1 : start + 1].strip()) == 2)
+            for start in starts[1:]
+        )
+        return placed if whole and sum(map(bool, placed)) >= 2 else None
     cells = cells_of(line, mode)
     if len(cells) == len(heading):
         return cells

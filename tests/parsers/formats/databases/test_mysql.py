@@ -148,3 +148,16 @@ def test_a_row_wider_than_a_heading_that_lost_its_statement_is_not_read():
     run = parse_bytes(text.encode(), "mysql", "processlist")
     assert run is not None
     assert "sessions" not in run.tables
+
+
+def test_rows_of_a_box_without_its_headings():
+    text = (
+        "| 17 | app | web1:4711 | shop | Sleep | 4500 |       | NULL |\n"
+        "| 18 | app | web1:4712 | shop | Query | 3    | Locked | select 1 |\n"
+    )
+    reading = read_bytes(text.encode())
+    assert reading.account.kind == "mysql"
+    assert reading.tables["sessions"].select("sid", "machine", "state", "event", "last_call_s").rows() == [
+        (17, "web1", "Sleep", None, 4500.0),
+        (18, "web1", "Query", "Locked", 3.0),
+    ]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from parsers.errors import UnknownFormat
+from parsers.formats.general.text import records
 from parsers.text.source import Hints
 from tests.parsers.formats.evidence import parse_bytes, read_bytes, same_tables, without_notes
 
@@ -247,3 +248,91 @@ class TestAKindThatAPersonGave:
 
     def test_a_kind_that_fits_is_obeyed(self):
         assert read_bytes(b"connect: 0.5\n", Hints(kind="conntime")).account.misfits == []
+
+
+RECORDS = """\
+-[ RECORD 1 ]--+--------------------
+relation       | orders
+mode           | AccessExclusiveLock
+query          | select 1          +
+               | from x
+-[ RECORD 2 ]--+--------------------
+relation       | items
+(2 rows)
+
+*************************** 1. row ***************************
+               Slave_IO_State: Waiting for source to send event
+        Seconds_Behind_Master: 12
+                   Last_Error:
+1 row in set (0.00 sec)
+"""
+
+
+def test_a_record_is_a_row_with_one_cell_for_each_line():
+    rows = tables_of(RECORDS)["rows"]
+    assert [(r["line_no"], r["line_end"], r["heading"], r["cells"]) for r in rows] == [
+        (2, 5, ["relation", "mode", "query", ""], ["orders", "AccessExclusiveLock", "select 1          +", "from x"]),
+        (7, 7, ["relation"], ["items"]),
+        (
+            11,
+            13,
+            ["Slave_IO_State", "Seconds_Behind_Master", "Last_Error"],
+            ["Waiting for source to send event", "12", ""],
+        ),
+    ]
+    assert ("Seconds_Behind_Master", 12.0) in {(r["name"], r["value"]) for r in tables_of(RECORDS)["counters"]}
+
+
+def test_a_record_ends_somewhere():
+    text = "-[ RECORD 1 ]-\n" + "".join(f"a{n} | 1\n" for n in range(records.MOST_CELLS + 5))
+    assert tables_of(text)["rows"][0]["cells"] == ["1"] * records.MOST_CELLS
+    assert "rows" not in tables_of("-[ RECORD 1 ]-\n\na = 1\n")
+
+
+def test_columns_as_wide_as_the_rules_below_their_names():
+    text = "GRANTEE NAME     SID\n------- -------- ---\napp     my lock    7\nweb              12\n"
+    rows = tables_of(text)["rows"]
+    assert [r["heading"] for r in rows] == [["GRANTEE", "NAME", "SID"]] * 2
+    assert [r["cells"] for r in rows] == [["app", "my lock", "7"], ["web", "", "12"]]
+
+
+MONITOR = """\
+------------------------
+LATEST DETECTED DEADLOCK
+------------------------
+*** (1) TRANSACTION:
+TRANSACTION 17, ACTIVE 4 sec inserting
+LOCK WAIT 3 lock struct(s), heap size 1128, 2 row lock(s)
+INSERT INTO orders VALUES (1)
+
+ Seq Scan on t  (cost=0.00..1.01 rows=1 width=4) (actual time=0.01..900.0 rows=1 loops=1)
+   Filter: (a = 1)
+   Rows Removed by Filter: 900000
+ Execution Time: 901.2 ms
+"""
+
+
+def test_lines_of_reports_of_a_database():
+    rows = [(r["line_no"], r["heading"][0]) for r in tables_of(MONITOR)["rows"]]
+    assert rows == [*((n, "InnoDB status") for n in (2, 4, 5, 6, 7)), *((n, "query plan") for n in (9, 10, 11, 12))]
+
+
+@pytest.mark.parametrize("line", ["insert into t values (1)", "Filter: yes", "we LOCK the door", "the cost=3 of it"])
+def test_lines_that_only_look_like_a_report(line: str):
+    assert all(len(str(r["heading"]).split(",")) > 1 for r in tables_of(f"a = 1\n{line}\n").get("rows", []))
+
+
+def test_a_report_that_somebody_quotes_or_advises_gives_nothing():
+    text = "a = 1\n> ---TRANSACTION 17, ACTIVE 4 sec\n\nPlease try this one here, as you can see:\n\n-[ RECORD 1 ]-\nb | 2\n"
+    assert "rows" not in tables_of(text)
+
+
+def test_a_record_whose_head_was_not_pasted():
+    text = "  Replica_IO_Running: Yes\n  Replica_SQL_Running: No\n  Seconds_Behind_Source: NULL\n"
+    (row,) = tables_of(text)["rows"]
+    assert (row["line_no"], row["line_end"], row["cells"]) == (1, 3, ["Yes", "No", "NULL"])
+
+
+def test_a_worker_of_autovacuum_is_told_as_it_stands():
+    (row,) = tables_of("postgres | 17 | | autovacuum: VACUUM public.orders\n")["rows"]
+    assert row["heading"] == ["server process"]

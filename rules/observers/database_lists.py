@@ -1,0 +1,816 @@
+"""What listings of databases and brokers say: who is blocked by whom, ungranted locks, lag, queues, limits, replicas.
+
+A listing is known by the names of its columns, whichever client printed it, as a table or as records. Standing out: locks that
+are not granted; sessions that others wait for, with how many and how long; a consumer or replica that lags; entries in a
+queue, refused or dropped ones; a limit that was reached to four fifths; tables that a plan reads in full. Normal: limits far
+from reached, replicas that run and have applied what they read, empty queues. Idle sessions and background waits are no waits.
+Worked example: RESOURCE_NAME processes, MAX_UTILIZATION 209, LIMIT_VALUE 4000: 5.2 % at most, far from its limit.
+Cost: the first 20,000 rows of each listing, one pass. Source: the views' columns in the manuals of Oracle Database, MySQL,
+PostgreSQL, SQL Server, Kafka, RabbitMQ, Cassandra, Elasticsearch, PgBouncer and HAProxy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.near_limit import UNLIMITED
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import recognise
+
+OBSERVER = Observer(
+    "database-lists",
+    "Who waits for whom, and what lags, in listings of a database or broker?",
+    ("rows", "resource_use"),
+    {
+        "*": "the sessions that wait and those that block them, with statements and start of their transactions, at one moment"
+    },
+)
+
+MOST_ROWS = 20_000
+"""Maximum number of rows that are looked at: a listing that people paste has fewer."""
+
+TOLD = 3
+"""Number of rows of a kind that are told, the largest first."""
+
+CITED = 10
+"""Maximum number of lines that are cited of rows that are alike."""
+
+NEAR = 0.8
+"""Part of a limit from which it is nearly used up."""
+
+LAG_S = 1.0
+"""Minimum lag of a replica in seconds: less is the resolution of its clock."""
+
+LAG_BYTES = 1024.0
+"""Minimum bytes that a replica has read and not applied: less is one transaction under way."""
+
+LAG_MESSAGES = 1000.0
+"""Minimum number of messages from which a lag is not what arrives between two commits."""
+
+SCAN_ROWS = 1000.0
+"""Minimum number of rows that a full read examines to be worth a word."""
+
+LONGEST_S = 3650 * 86400.0
+
+WAITS_FOR = {
+    "blocking_session",
+    "blocked_by",
+    "blocking_pid",
+    "blocking_pids",
+    "blocking_session_id",
+    "blkby",
+    "blk_by",
+    "final_blocking_session",
+    "blocking_trx_id",
+    "blocking_engine_transaction_id",
+    "blocker",
+    "blocker_sid",
+    "holding_session",
+    "pg_blocking_pids",
+    "blocked",
+}
+"""Columns that name the session that another waits for (sp_who: Blk; sysprocesses: blocked)."""
+
+WAITS = ("event", "wait_event", "wait_type", "lastwaittype", "event_name")
+WHO = (
+    "sid",
+    "session_id",
+    "spid",
+    "pid",
+    "blocked_pid",
+    "waiting_pid",
+    "waiting_session",
+    "blocked_session",
+    "requesting_trx_id",
+    "id",
+    "requesting_engine_transaction_id",
+    "owner_thread_id",
+    "holding_sid",
+)
+SECONDS = (
+    "seconds_in_wait",
+    "wait_secs",
+    "wait_age_secs",
+    "last_call_et",
+    "seconds",
+    "time",
+    "wait_seconds",
+    "duration_s",
+)
+MILLIS = ("wait_time_ms", "wait_duration_ms", "waittime", "total_elapsed_time", "wait_time")
+LOCKED = (
+    "relation",
+    "object_name",
+    "table_name",
+    "locked_table",
+    "lock_table",
+    "resource_description",
+    "waitresource",
+    "locktype",
+    "object",
+    "relname",
+    "object_type",
+)
+OF_DATABASES = {
+    "usename",
+    "loginame",
+    "login_name",
+    "schemaname",
+    "datname",
+    "dbname",
+    "machine",
+    "program_name",
+    "wait_event",
+    "last_call_et",
+    "sql_id",
+    "info",
+    "db",
+}
+"""Columns that only lists of sessions of a database have; users and states are in many lists."""
+
+QUEUES: Mapping[str, str] = {
+    "cl_waiting": "clients wait for a server connection",
+    "maxwait": "s is the longest wait for a server connection",
+    "messages_ready": "messages wait to be delivered",
+    "messages_unacknowledged": "messages are delivered and not acknowledged",
+    "messages": "messages are in the queue",
+    "qcur": "requests are queued",
+    "rejected": "tasks were rejected",
+    "all_time_blocked": "tasks were blocked",
+    "blocked_tasks": "tasks are blocked",
+    "dropped": "messages were dropped",
+    "pending": "tasks are pending",
+    "queue": "tasks are queued",
+}
+QUEUED_IN = frozenset(
+    (
+        "database",
+        "user",
+        "pool_mode",
+        "sv_active",
+        "sv_idle",
+        "name",
+        "pool_name",
+        "active",
+        "completed",
+        "consumers",
+        "svname",
+        "node_name",
+        "vhost",
+        "message_type",
+    )
+)
+"""Columns that tell that a listing is one of queues or pools."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One row of a listing with the names of its cells in lower case, and where each cell stands."""
+
+    row: Mapping[str, Any]
+    of: Mapping[str, str]
+    at: Mapping[str, int]
+    """Line of each cell: its own in a record, the row's in a table."""
+    printed: Mapping[str, str]
+    """The names as they are printed."""
+
+    def first(self, names: Iterable[str]) -> tuple[str, str] | None:
+        """Return the first of the names that has a value, with it."""
+        return next(((n, self.of[n]) for n in names if _known(self.of.get(n))), None)
+
+    def line(self, role: str, name: str | None = None) -> Lines:
+        no = self.at.get(name or "", int(self.row["line_no"]))
+        return Lines(int(self.row["artifact_id"]), no, no, role)
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what stands out in each listing, then measures within bounds."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "table_no", "heading", "cells"]
+    rows = (
+        case.scan("rows", columns).filter(pl.col("heading").list.len() > 1).head(MOST_ROWS).collect(engine="streaming")
+    )
+    found: list[Sighting] = []
+    for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
+        groups: dict[tuple[str, ...], list[Listed]] = {}
+        for row in part.iter_rows(named=True):
+            if (listed := _listed(row)) is not None:
+                groups.setdefault(tuple(listed.of), []).append(listed)
+        for names, listing in groups.items():
+            known = frozenset(names)
+            for reader in _READERS:
+                found += reader(known, listing)
+    found += _limits_of_oracle(case)
+    return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
+
+
+def _listed(row: Mapping[str, Any]) -> Listed | None:
+    heading, cells = row["heading"] or [], row["cells"] or []
+    if len(heading) != len(cells) or row["line_no"] is None:
+        return None
+    first, last = int(row["line_no"]), int(row["line_end"] or row["line_no"])
+    record = last - first + 1 == len(cells)
+    of: dict[str, str] = {}
+    at: dict[str, int] = {}
+    printed: dict[str, str] = {}
+    for n, (name, cell) in enumerate(zip(heading, cells, strict=True)):
+        key = re.sub(r"\W+", "_", str(name or "").strip().lower()).strip("_")
+        if key and (key not in of or not _known(of[key])):
+            of[key], at[key], printed[key] = str(cell or ""), first + n if record else first, str(name).strip()
+    return Listed(row, of, at, printed)
+
+
+def _known(value: str | None) -> bool:
+    return value is not None and value.strip().lower() not in (
+        "",
+        "null",
+        "<null>",
+        "-",
+        "n/a",
+        "(null)",
+        "none",
+        "[null]",
+        "{}",
+        ".",
+    )
+
+
+def _number(text: str | None) -> float | None:
+    """Parse a figure as listings print it, with thousands apart and units of size or time left out."""
+    found = re.fullmatch(r"\s*(-?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?)\s*", text or "")
+    return float(found[1].replace(",", "")) if found else None
+
+
+def _seconds(text: str | None) -> float | None:
+    """Parse seconds: a figure, or hours, minutes and seconds."""
+    found = re.fullmatch(r"\s*(?:(\d{1,4}) days? )?(\d{1,4}):(\d\d):(\d\d(?:\.\d{1,9})?)\s*", text or "")
+    if found:
+        return int(found[1] or 0) * 86400 + int(found[2]) * 3600 + int(found[3]) * 60 + float(found[4])
+    return _number(text)
+
+
+# --- locks -------------------------------------------------------------------------------------------------------------
+
+
+def _ungranted(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield locks that are asked for and not granted, the object with most first."""
+    if not names & {"granted", "lock_status", "request_status"}:
+        return
+
+    def waits(one: Listed) -> bool:
+        return one.of.get("granted", "").lower() in ("f", "false", "no") or (
+            one.first(("lock_status", "request_status")) or ("", "")
+        )[1].upper() in ("PENDING", "WAITING", "WAIT", "CONVERT")
+
+    waiting = [one for one in listing if waits(one)]
+    granted = [one for one in listing if not waits(one)]
+    kinds: dict[tuple[str, str], list[Listed]] = {}
+    for one in waiting:
+        mode = (one.first(("mode", "lock_mode", "lock_type", "request_mode")) or ("", "a lock"))[1]
+        kinds.setdefault((mode, (one.first(LOCKED) or ("", ""))[1]), []).append(one)
+    for (mode, thing), held in sorted(kinds.items(), key=lambda x: -len(x[1]))[:TOLD]:
+        one = held[0]
+        who = one.first(WHO)
+        holders = [g for g in granted if thing and (g.first(LOCKED) or ("", ""))[1] == thing]
+        by = sorted({w[1] for g in holders if (w := g.first(WHO))})[:TOLD]
+        text = f"{len(held):,} requests for {mode}" if len(held) > 1 else f"{mode}"
+        text += f" on {thing}" if thing else ""
+        text += f", asked for by {who[1]}" if who and len(held) == 1 else ""
+        text += f" {'are' if len(held) > 1 else 'is'} not granted" + (
+            f"; {', '.join(by)} hold locks on it" if by else ""
+        )
+        status = next((n for n in ("granted", "lock_status", "request_status") if n in one.of), "mode")
+        asked = next((n for n in ("mode", "lock_mode", "lock_type", "request_mode") if n in one.of), status)
+        lines = _lines(
+            *(x.line(f"not granted: {mode}", asked) for x in held[:CITED]),
+            one.line("not granted", status),
+            *((one.line(thing, f[0]),) if (f := one.first(LOCKED)) else ()),
+            *(g.line(f"holds a lock on {thing}") for g in holders[:TOLD]),
+        )
+        yield Sighting(
+            "wait",
+            f"{mode} on {thing}" if thing else mode,
+            text,
+            "locks_waited_count",
+            float(len(held)),
+            "count",
+            lines,
+            **place(one.row),
+            against="all locks that are listed",
+            against_value=float(len(listing)),
+            share=max(0.6, len(held) / len(listing)),
+            n=len(held),
+        )
+
+
+def _blocked(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield who is waited for, with how many wait, and since when."""
+    columns = [n for n in (*sorted(WAITS_FOR), "blk") if n in names]
+    if not columns or not names & set(WHO):
+        return
+    waiting: dict[str, list[Listed]] = {}
+    for one in listing:
+        by = one.first(columns)
+        who = one.first(WHO)
+        holder = by[1].strip("{} ").split(",")[0] if by else ""
+        if by and _number(holder) not in (0.0, None) and who and who[1] != holder:
+            waiting.setdefault(holder, []).append(one)
+    blocked = {w[1] for held in waiting.values() for one in held if (w := one.first(WHO))}
+    for holder, held in sorted(waiting.items(), key=lambda x: (x[0] in blocked, -len(x[1])))[:TOLD]:
+        one = max(held, key=lambda x: _waited(x) or 0.0)
+        since = _waited(one)
+        root = "" if holder in blocked else ", which waits for nobody itself"
+        longest = f", the longest for {figure(since, 's')}" if since else ""
+        many = f"{len(held):,} sessions wait" if len(held) > 1 else f"Session {(one.first(WHO) or ('', '?'))[1]} waits"
+        own = next((x for x in listing if (w := x.first(WHO)) and w[1] == holder), None)
+        does = (
+            (own.first(("state", "status", "blocking_state", "command", "program_name")) or ("", ""))[1] if own else ""
+        )
+        text = f"{many} for session {holder}{f' ({does})' if does else ''}{root}{longest}"
+        lines = _lines(
+            *((own.line(f"waited for: {holder}"),) if own else ()),
+            *(
+                x.line(f"waits for {holder}", (x.first(columns) or (None,))[0])
+                for x in [one, *(h for h in held if h is not one)][:CITED]
+            ),
+        )
+        event = one.first(WAITS)
+        yield Sighting(
+            "wait",
+            f"session {holder}",
+            text,
+            "blocked_sessions_count",
+            float(len(held)),
+            "count",
+            lines,
+            **place(one.row),
+            against="all sessions that are listed",
+            against_value=float(len(listing)),
+            share=max(0.6, min(1.0, len(held) / len(listing))),
+            n=len(held),
+            seen=({"event": event[1]},) if event else (),
+        )
+
+
+def _waited(one: Listed) -> float | None:
+    if (found := one.first(SECONDS)) and (value := _seconds(found[1])) is not None and 0 < value < LONGEST_S:
+        return value
+    if (found := one.first(MILLIS)) and (value := _number(found[1])) is not None and 0 < value < LONGEST_S * 1e3:
+        return value / 1e3
+    return None
+
+
+# --- waits -------------------------------------------------------------------------------------------------------------
+
+_SHARES = (
+    "pct",
+    "percentage",
+    "pct_db_time",
+    "db_time",
+    "wait_pct",
+    "percent",
+    "activity",
+    "pct_activity",
+    "total_call_time",
+    "call_time",
+)
+_TIMES: Mapping[str, float] = {
+    "wait_s": 1.0,
+    "wait_time_s": 1.0,
+    "time_s": 1.0,
+    "wait_time_ms": 1e-3,
+    "time_waited": 1e-2,
+    "total_wait_s": 1.0,
+    "total_wait_time_s": 1.0,
+    "resource_s": 1.0,
+    "time_waited_micro": 1e-6,
+    "sum_timer_wait": 1e-12,
+    "times": 1.0,
+    "elapsed_s": 1.0,
+}
+_IDLE_WAITS = re.compile(
+    r"(?i)(?:SQL\*Net message from client|rdbms ipc message|.*\btimer\b|.*idle.*|LAZYWRITER_SLEEP|SLEEP_\w+|WAITFOR|BROKER_\w+|CLR_\w+|XE_\w+|DIRTY_PAGE_POLL"
+    r"|HADR_FILESTREAM_IOMGR_IOCOMPLETION|LOGMGR_QUEUE|CHECKPOINT_QUEUE|REQUEST_FOR_DEADLOCK_SEARCH|SQLTRACE_\w+|FT_IFTS\w*|DISPATCHER_QUEUE_SEMAPHORE"
+    r"|SP_SERVER_DIAGNOSTICS_SLEEP|QDS_\w+|ONDEMAND_TASK_QUEUE|SERVER_IDLE_CHECK|PVS_PREALLOCATE|SOS_WORK_DISPATCHER|Activity:.*|Client:ClientRead)"
+)
+
+
+def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield the waits with most time, of a listing of totals."""
+    event = next((n for n in WAITS if n in names), None)
+    times = next((n for n in _TIMES if n in names), None)
+    shares = next((n for n in _SHARES if n in names), None)
+    if event is None or (times is None and shares is None) or names & set(WHO):
+        return
+    timed: list[tuple[float, float | None, Listed]] = []
+    for one in listing:
+        name = one.of[event]
+        value = _number(one.of.get(times or ""))
+        part = _number((one.of.get(shares or "") or "").rstrip("% "))
+        if _known(name) and not _IDLE_WAITS.fullmatch(name) and ((value or 0.0) > 0 or (part or 0.0) > 0):
+            if any(s.strength == "idle" for s in recognise(event=name)[:1]):
+                continue
+            timed.append(((value or 0.0) * _TIMES.get(times or "", 1.0), part, one))
+    whole = sum(seconds for seconds, _, _ in timed)
+    for seconds, part, one in sorted(timed, key=lambda x: (-(x[1] or 0.0), -x[0]))[:TOLD]:
+        share = part / 100 if part is not None else seconds / whole if whole > 0 else 0.0
+        of = "of the time that is listed" if part is None else "as it is listed"
+        held = f", {figure(seconds, 's')}" if seconds > 0 else ""
+        yield Sighting(
+            "wait",
+            one.of[event],
+            f"{one.of[event]} has {figure(100 * share, '%')} {of}{held}",
+            "wait_pct",
+            100 * share,
+            "%",
+            (one.line(one.of[event]),),
+            **place(one.row),
+            against="all that is not idle",
+            against_value=100.0,
+            share=min(1.0, max(0.0, share)),
+            seen=({"event": one.of[event]},) if len(timed) >= TOLD else (),
+            normal=share < 0.1,
+        )
+
+
+# --- replicas, lag and queues ------------------------------------------------------------------------------------------
+
+_IO = ("slave_io_running", "replica_io_running")
+_SQL = ("slave_sql_running", "replica_sql_running")
+_BEHIND = ("seconds_behind_master", "seconds_behind_source")
+_READ = ("read_master_log_pos", "read_source_log_pos")
+_DONE = ("exec_master_log_pos", "exec_source_log_pos")
+_FILES = (("master_log_file", "source_log_file"), ("relay_master_log_file", "relay_source_log_file"))
+
+
+def _replica(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield how a replica stands: its threads, its lag in time and in bytes, its last error."""
+    if not names & {*_IO, *_SQL, *_BEHIND, *_DONE}:
+        return
+    for one in listing[:TOLD]:
+        where = place(one.row)
+        threads = [f for columns in (_IO, _SQL) if (f := one.first(columns))]
+        state = one.first(("slave_io_state", "replica_io_state"))
+        stopped = [n for n, v in threads if v.lower() not in ("yes", "preparing")]
+        if threads:
+            text = ", ".join(f"{one.printed[n]}: {v}" for n, v in threads) + (f"; {state[1]}" if state else "")
+            lines = _lines(
+                *((one.line(state[1], state[0]),) if state else ()),
+                *(one.line(f"{one.printed[n]}: {v}", n) for n, v in threads),
+            )
+            yield Sighting(
+                "replica",
+                "threads of the replica",
+                f"The replica has {text}",
+                "threads_stopped_count",
+                float(len(stopped)),
+                "count",
+                lines,
+                **where,
+                against="threads",
+                against_value=float(len(threads)),
+                share=0.9 if stopped else 0.15,
+            )
+        files = [one.first(columns) for columns in _FILES]
+        read, done = one.first(_READ), one.first(_DONE)
+        same = files[0] is None or files[1] is None or files[0][1] == files[1][1]
+        if read and done and (a := _number(read[1])) is not None and (b := _number(done[1])) is not None:
+            lines = _lines(
+                one.line(f"{one.printed[read[0]]}: what is read", read[0]),
+                one.line(f"{one.printed[done[0]]}: what is applied", done[0]),
+            )
+            if same:
+                behind = max(0.0, a - b)
+                text = f"{one.printed[read[0]]} is {behind:,.0f} bytes ahead of {one.printed[done[0]]}" + (
+                    f", both in {files[0][1]}" if files[0] else ""
+                )
+                yield Sighting(
+                    "lag",
+                    one.printed[done[0]],
+                    text,
+                    "replica_behind_bytes",
+                    behind,
+                    "bytes",
+                    lines,
+                    **where,
+                    against="one transaction",
+                    against_value=LAG_BYTES,
+                    share=0.5 if behind >= LAG_BYTES else None,
+                    normal=behind < LAG_BYTES,
+                )
+            elif files[0] and files[1]:
+                text = f"The replica applies {files[1][1]} while it has read up to {files[0][1]}"
+                lines = _lines(
+                    one.line("file that is read", files[0][0]), one.line("file that is applied", files[1][0])
+                )
+                yield Sighting(
+                    "lag", one.printed[done[0]], text, "replica_files_count", 1.0, "count", lines, **where, share=0.6
+                )
+        late = one.first(_BEHIND)
+        if late and (seconds := _seconds(late[1])) is not None and seconds < LONGEST_S:
+            text = f"{one.printed[late[0]]} is {seconds:,.0f}: the replica is {figure(seconds, 's')} behind"
+            yield Sighting(
+                "lag",
+                one.printed[late[0]],
+                text,
+                "replica_behind_s",
+                seconds,
+                "s",
+                (one.line(one.printed[late[0]], late[0]),),
+                **where,
+                against="the resolution of its clock",
+                against_value=LAG_S,
+                share=0.7 if seconds >= LAG_S else None,
+                normal=seconds < LAG_S,
+            )
+        for number in ("last_sql_errno", "last_io_errno", "last_errno"):
+            error = one.first((number.replace("errno", "error"),))
+            if (_number(one.of.get(number)) or 0.0) > 0:
+                text = f"{one.printed[number]} is {one.of[number]}" + (f": {error[1][:160]}" if error else "")
+                lines = _lines(
+                    one.line(one.printed[number], number), *((one.line("its text", error[0]),) if error else ())
+                )
+                yield Sighting(
+                    "failure",
+                    one.printed[number],
+                    text,
+                    "errors_count",
+                    1.0,
+                    "count",
+                    lines,
+                    **where,
+                    share=0.8,
+                    failure=True,
+                )
+                break
+
+
+def _standbys(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield how far standbys of PostgreSQL are behind: time, and bytes of the log."""
+    if not names & {"replay_lag", "replay_lsn", "replay_location"}:
+        return
+    for one in listing[:TOLD]:
+        name = (one.first(("application_name", "client_addr", "pid")) or ("", "a standby"))[1]
+        for column in ("replay_lag", "flush_lag", "write_lag"):
+            if (
+                (seconds := _seconds(one.of.get(column))) is not None
+                and 0 <= seconds < LONGEST_S
+                and ":" in one.of[column]
+            ):
+                yield Sighting(
+                    "lag",
+                    f"{column} of {name}",
+                    f"{column} of {name} is {figure(seconds, 's')}",
+                    "standby_lag_s",
+                    seconds,
+                    "s",
+                    (one.line(column, column),),
+                    **place(one.row),
+                    against="the resolution of its clock",
+                    against_value=LAG_S,
+                    share=0.6 if seconds >= LAG_S else None,
+                    normal=seconds < LAG_S,
+                )
+                break
+        sent, done = one.first(("sent_lsn", "sent_location")), one.first(("replay_lsn", "replay_location"))
+        if sent and done and (a := _lsn(sent[1])) is not None and (b := _lsn(done[1])) is not None:
+            behind = float(max(0, a - b))
+            yield Sighting(
+                "lag",
+                f"replay of {name}",
+                f"{name} has applied {done[1]}, {behind:,.0f} bytes less than was sent",
+                "standby_behind_bytes",
+                behind,
+                "bytes",
+                _lines(one.line("sent", sent[0]), one.line("applied", done[0])),
+                **place(one.row),
+                against="one transaction",
+                against_value=LAG_BYTES,
+                share=0.5 if behind >= 16 * 2**20 else None,
+                normal=behind < 16 * 2**20,
+            )
+
+
+def _lsn(text: str) -> int | None:
+    found = re.fullmatch(r"([0-9A-Fa-f]{1,8})/([0-9A-Fa-f]{1,8})", text.strip())
+    return int(found[1], 16) * 2**32 + int(found[2], 16) if found else None
+
+
+def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield how far a group of consumers is behind, and on which partition most."""
+    if "lag" not in names or not names & {"topic", "partition", "group", "current_offset", "log_end_offset"}:
+        return
+    lags = [(lag, one) for one in listing if (lag := _number(one.of.get("lag"))) is not None and 0 <= lag < 1e18]
+    if not lags:
+        return
+    whole = sum(lag for lag, _ in lags)
+    most, one = max(lags, key=lambda x: x[0])
+    thing = "-".join(one.of[n] for n in ("topic", "partition") if _known(one.of.get(n)))
+    lines = tuple(x.line(f"lag {lag:,.0f}") for lag, x in sorted(lags, key=lambda x: -x[0])[:TOLD])
+    part = figure(100 * most / whole if whole else 0.0, "%")
+    text = f"{thing or 'a partition'} lags {most:,.0f} messages, {part} of the {whole:,.0f} of {len(lags):,} partitions"
+    yield Sighting(
+        "lag",
+        thing or "lag",
+        text,
+        "lag_count",
+        most,
+        "count",
+        lines,
+        **place(one.row),
+        against="what arrives between two commits",
+        against_value=LAG_MESSAGES,
+        share=0.6 if most >= LAG_MESSAGES else None,
+        normal=most < LAG_MESSAGES,
+        n=len(lags),
+    )
+    nobody = [x for lag, x in lags if lag > 0 and "consumer_id" in names and not _known(x.of["consumer_id"])]
+    if nobody:
+        text = f"{len(nobody):,} of {len(lags):,} partitions with a lag have no consumer"
+        yield Sighting(
+            "lag",
+            "partitions without a consumer",
+            text,
+            "partitions_count",
+            float(len(nobody)),
+            "count",
+            tuple(x.line("no consumer") for x in nobody[:CITED]),
+            **place(one.row),
+            against="all partitions",
+            against_value=float(len(lags)),
+            share=0.7,
+            n=len(nobody),
+        )
+
+
+def _queues(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield the longest queue of each sort, and what was refused."""
+    if len(names & QUEUED_IN) < 2 and not (names >= {"name", "messages"} or names >= {"message_type", "dropped"}):
+        return
+    for column, does in QUEUES.items():
+        if column not in names:
+            continue
+        waiting = [(n, one) for one in listing if (n := _number(one.of[column])) is not None and 0 < n < 1e18]
+        if not waiting:
+            continue
+        most, one = max(waiting, key=lambda x: x[0])
+        name = (
+            one.first(("pool_name", "name", "database", "pxname", "message_type", "queue_name")) or (column, column)
+        )[1]
+        text = f"{name}: {most:,.0f} {does}" + (
+            f" ({column}; {len(waiting):,} of {len(listing):,} have some)" if len(listing) > 1 else f" ({column})"
+        )
+        yield Sighting(
+            "queue",
+            f"{column} of {name}",
+            text,
+            f"{column}_count",
+            most,
+            "count",
+            _lines(*(x.line(f"{column} {n:,.0f}", column) for n, x in sorted(waiting, key=lambda x: -x[0])[:TOLD])),
+            **place(one.row),
+            against="an empty queue",
+            against_value=0.0,
+            share=0.3,
+            n=len(waiting),
+        )
+
+
+# --- limits and plans --------------------------------------------------------------------------------------------------
+
+
+def _limits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield how far limits were used."""
+    if not names >= {"resource_name", "limit_value"} or not names & {"max_utilization", "current_utilization"}:
+        return
+    for one in listing[:40]:
+        used, peak, limit = (_number(one.of.get(n)) for n in ("current_utilization", "max_utilization", "limit_value"))
+        yield from _limit(one.row, one.of["resource_name"], used, peak, limit)
+
+
+def _limits_of_oracle(case: CaseTables) -> Iterator[Sighting]:
+    columns = [*PLACE_COLUMNS, "line_no", "scope", "name", "used", "peak", "limit_num"]
+    rows = case.scan("resource_use", columns, (pl.col("scope") == "oracle") & (pl.col("limit_num") > 0)).head(40)
+    for row in rows.collect(engine="streaming").iter_rows(named=True):
+        if row["name"] and row["line_no"] is not None:
+            yield from _limit(row, row["name"], row["used"], row["peak"], row["limit_num"])
+
+
+def _limit(
+    row: Mapping[str, Any], name: str, used: float | None, peak: float | None, limit: float | None
+) -> Iterator[Sighting]:
+    """Yield the most that was ever used of a limit; near it is told elsewhere too, far from it is a measure."""
+    known = [v for v in (used, peak) if v is not None and 0 <= v < UNLIMITED]
+    if limit is None or not 0 < limit < UNLIMITED or not known or max(known) <= 0:
+        return
+    most = max(known)
+    part = most / limit
+    now = f", now {used:,.0f}" if used is not None and used != most and used == used else ""
+    far = "" if part >= NEAR else ": its limit was never near"
+    yield Sighting(
+        "limit",
+        name,
+        f"At most {most:,.0f} {name} of {limit:,.0f} were in use{now}, {figure(100 * part, '%')}{far}",
+        f"{name}_count",
+        most,
+        "count",
+        (Lines(int(row["artifact_id"]), int(row["line_no"]), int(row["line_no"]), name),),
+        **place(row),
+        against="its limit",
+        against_value=limit,
+        share=min(1.0, part),
+        normal=part < NEAR,
+    )
+
+
+def _plan(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield the tables that a plan of MySQL reads in full, and its sorts without an index."""
+    if not names >= {"select_type", "table", "type", "rows"}:
+        return
+    full = [
+        (n, one) for one in listing if one.of["type"].upper() == "ALL" and (n := _number(one.of["rows"])) is not None
+    ]
+    for n, one in sorted(full, key=lambda x: -x[0])[:TOLD]:
+        key = one.first(("key",))
+        index = f"key {key[1]}" if key else "no key"
+        text = f"{one.of['table']} is read in full (type ALL): {n:,.0f} rows by estimate, {index}"
+        yield Sighting(
+            "plan",
+            one.of["table"],
+            text,
+            "rows_count",
+            n,
+            "count",
+            (one.line("type ALL", "type"),),
+            **place(one.row),
+            against="a small table",
+            against_value=SCAN_ROWS,
+            share=0.5 if n >= SCAN_ROWS else None,
+            normal=n < SCAN_ROWS,
+        )
+    for one in listing:
+        extra = one.of.get("extra", "")
+        if "Using filesort" in extra or "Using temporary" in extra:
+            yield Sighting(
+                "plan",
+                one.of["table"],
+                f"{one.of['table']}: {extra}",
+                "sorts_count",
+                1.0,
+                "count",
+                (one.line(extra[:80], "extra"),),
+                **place(one.row),
+                share=0.2,
+            )
+            break
+
+
+def _sessions(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield how many sessions of a listing that no format knows are in the same state, of whom and from where."""
+    state = next((n for n in ("state", "status", "command", "event", "wait_event") if n in names), None)
+    if state is None or not names & {"sid", "spid", "session_id", "pid", "id"} or not names & OF_DATABASES:
+        return
+    states = Counter(one.of[state].strip() for one in listing if _known(one.of[state]))
+    for name, n in states.most_common(TOLD):
+        held = [one for one in listing if one.of[state].strip() == name]
+        text = f"{n:,} of {len(listing):,} sessions are {name}"
+        yield Sighting(
+            "sessions",
+            name,
+            text,
+            "sessions_count",
+            float(n),
+            "count",
+            tuple(x.line(name, state) for x in held[:CITED]),
+            **place(held[0].row),
+            against="all sessions",
+            against_value=float(len(listing)),
+            share=n / len(listing),
+            n=n,
+            normal=True,
+        )
+
+
+def _lines(*lines: Lines) -> tuple[Lines, ...]:
+    """Return the lines once each, not more than a reader looks at."""
+    return tuple({(one.line_from, one.role): one for one in lines}.values())[:15]
+
+
+_READERS: tuple[Callable[[frozenset[str], Sequence[Listed]], Iterator[Sighting]], ...] = (
+    _ungranted,
+    _blocked,
+    _waits,
+    _replica,
+    _standbys,
+    _consumers,
+    _queues,
+    _limits,
+    _plan,
+    _sessions,
+)

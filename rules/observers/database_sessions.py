@@ -1,0 +1,197 @@
+"""What sessions of a database do: how many the same, since when the longest, who waits for a lock, who was left behind.
+
+Standing out: sessions that wait for a lock of a row or table for a second or longer, or three of them at once; five sessions
+or more of one state that were left at a fixed distance in time, as by a job that never gives them back. Normal: idle sessions,
+background processes and other waits, which are told as measures with the longest of each state.
+Worked example: `| 9 | app | web1 | shop | Query | 140 | Waiting for table metadata lock | ...`, the only one that is not
+asleep: 1 session of 60, 100 % of those that have something to do.
+Cost: one aggregation over the listed sessions. Source: MySQL Reference Manual, SHOW PROCESSLIST; PostgreSQL documentation,
+pg_stat_activity; Oracle Database Reference, V$SESSION.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import recognise
+
+OBSERVER = Observer(
+    "database-sessions",
+    "What do the sessions of a database do?",
+    ("sessions",),
+    {
+        "*": "the whole list three times, 10 s apart: mysqladmin --verbose processlist, psql -c 'select * from pg_stat_activity' or v$session;"
+        " the log of the application with the size of its pool"
+    },
+)
+
+TOP = 3
+"""Number of states of a listing that are told, the most frequent first."""
+
+MOST_TIMES = 1000
+"""Maximum number of sessions of one state whose times are compared."""
+
+ONE_BY_ONE = 5
+"""Minimum number of sessions at a fixed distance in time: three or four may be so by chance."""
+
+LEAST_STEP_S = 10.0
+"""Minimum distance of sessions left one by one: those of a pool that starts are nearer."""
+
+LOCKED_S = 1.0
+"""Minimum time in seconds that one session waits for a lock to be told: shorter waits are how locks work."""
+
+LOCKS = ("row-lock", "table-lock")
+"""Mechanisms of locks that one session holds and others wait for."""
+
+HOLDING = "idle in transaction"
+"""State of sessions that do nothing and keep their locks and their view of old rows."""
+
+RESTING = r"idle|sleep(?:ing)?|inactive|daemon|binlog dump(?: gtid)?|background|dormant"
+"""States of sessions that have nothing to do. One that is idle in a transaction may hold locks."""
+
+LONGEST_S = 3650 * 86400.0
+"""Maximum believable time in seconds since the last call of a session."""
+
+LISTED = 10
+"""Maximum number of lines of sessions that are cited."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield how many sessions of a database do or wait for the same, and those that were left one by one."""
+    key = [*PLACE_COLUMNS, "state", "event"]
+    rows = case.scan("sessions", [*key, "line_no", "sid", "db_user", "machine", "last_call_s"])
+    since = pl.col("last_call_s").filter(pl.col("last_call_s").is_between(0, LONGEST_S))
+    groups = (
+        rows.filter(pl.col("state").is_not_null() | pl.col("event").is_not_null())
+        .group_by(key)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("db_user").drop_nulls().mode().sort().first(),
+            pl.col("machine").drop_nulls().mode().sort().first(),
+            pl.col("machine").drop_nulls().n_unique().alias("machines"),
+            pl.col("line_no").sort().head(LISTED).alias("lines"),
+            since.max(),
+            pl.col("line_no", "sid").filter(pl.col("last_call_s") == since.max()).first().name.prefix("longest_"),
+            since.sort().head(MOST_TIMES).alias("times"),
+        )
+        .with_columns(pl.col("n").sum().over("artifact_id").alias("all"))
+        .sort("n", descending=True)
+        .collect(engine="streaming")
+    )
+    found = list(groups.iter_rows(named=True))
+    busy: dict[int, int] = {}
+    for row in found:
+        busy[row["artifact_id"]] = busy.get(row["artifact_id"], 0) + (0 if _rests(row) else row["n"])
+    waits = [row for row in found if _waits_for_lock(row)]
+    waits += [r for r in found if (r["state"] or "").lower().startswith(HOLDING) and r not in waits][:TOP]
+    for row in [*waits, *(r for r in found[:TOP] if r not in waits)]:
+        yield _alike(row, busy[row["artifact_id"]], waits=_waits_for_lock(row))
+    for row in found[:TOP]:
+        if row["last_call_s"] and row["longest_line_no"] is not None:
+            yield _longest(row)
+        if (step := _step(row["times"])) is not None:
+            yield _one_by_one(row, step)
+
+
+def _rests(row: Mapping[str, Any]) -> bool:
+    """Return whether sessions of a state or event have nothing to do."""
+    if re.fullmatch(RESTING, row["state"] or "", re.IGNORECASE):
+        return True
+    return any(one.strength == "idle" for one in recognise(event=row["event"])[:1]) if row["event"] else False
+
+
+def _waits_for_lock(row: Mapping[str, Any]) -> bool:
+    """Return whether an event names a lock outright and sessions wait for it long enough, or many of them."""
+    if not row["event"] or _rests(row) or not (row["n"] >= TOP or (row["last_call_s"] or 0.0) >= LOCKED_S):
+        return False
+    return any(one.mechanism in LOCKS and one.strength == "mechanism" for one in recognise(event=row["event"]))
+
+
+def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
+    what = ", ".join(x for x in (row["state"], row["event"] and f"waiting for {row['event']}") if x)
+    what = what.replace("waiting for Waiting for", "Waiting for")
+    whose = f", most of {row['db_user']}" if row["db_user"] else ""
+    whence = f", all from {row['machine']}" if row["machine"] and row["machines"] == 1 and row["n"] > 1 else ""
+    last = f"; the last call of one was {figure(row['last_call_s'], 's')} ago" if row["last_call_s"] else ""
+    held = (row["state"] or "").lower().startswith(HOLDING)
+    lines = row["lines"]
+    if waits and row["longest_line_no"] is not None:
+        lines = [row["longest_line_no"], *(n for n in lines if n != row["longest_line_no"])][:LISTED]
+    return Sighting(
+        "sessions",
+        row["event"] or row["state"],
+        f"{row['n']:,} of {row['all']:,} sessions are {what}{whose}{whence}{last}",
+        f"{row['event'] or row['state']} sessions_count",
+        float(row["n"]),
+        "count",
+        tuple(Lines(row["artifact_id"], n, n, "session") for n in lines),
+        **place(row),
+        against="all sessions",
+        against_value=float(row["all"]),
+        share=min(1.0, row["n"] / busy) if waits and busy else row["n"] / row["all"],
+        n=row["n"],
+        seen=({"event": row["event"]},) if waits else (),
+        normal=not (waits or held),
+    )
+
+
+def _longest(row: Mapping[str, Any]) -> Sighting:
+    """Return the session that has been in its state for longest; how long that is normal depends on the state."""
+    who = f"Session {row['longest_sid']}" if row["longest_sid"] is not None else "A session"
+    state = row["event"] or row["state"]
+    return Sighting(
+        "sessions",
+        state,
+        f"{who} has been {state} for {row['last_call_s']:,.0f} s ({figure(row['last_call_s'], 's')}), the longest of {row['n']:,}",
+        "longest_state_s",
+        row["last_call_s"],
+        "s",
+        (
+            Lines(
+                row["artifact_id"], row["longest_line_no"], row["longest_line_no"], f"{state} {row['last_call_s']:.0f}"
+            ),
+        ),
+        **place(row),
+        against="the usual time of a statement",
+        against_value=60.0,
+        n=row["n"],
+        normal=True,
+    )
+
+
+def _step(times: list[float] | None) -> float | None:
+    """Return the step in seconds between sessions that were left one by one, None if they were not.
+
+    >>> _step([40.0, 100.0, 160.1, 220.0, 340.0, 400.0]), _step([1.0, 2.0, 3.0, 4.0, 5.0])
+    (60.0, None)
+    """
+    if not times or len(times) < ONE_BY_ONE:
+        return None
+    steps = [b - a for a, b in itertools.pairwise(times)]
+    middle = sorted(steps)[len(steps) // 2]
+    alike = sum(abs(step - middle) <= 0.01 * middle for step in steps)
+    return float(round(middle, 3)) if middle >= LEAST_STEP_S and alike >= 0.6 * len(steps) else None
+
+
+def _one_by_one(row: Mapping[str, Any], step: float) -> Sighting:
+    first, last = row["times"][0], row["times"][-1]
+    state = row["event"] or row["state"]
+    return Sighting(
+        "sessions",
+        f"{state} since {first:.0f} s to {last:.0f} s",
+        f"{row['n']:,} sessions that are {state} were left one by one, {step:,.0f} s apart, the oldest {figure(last, 's')} ago",
+        "step_s",
+        step,
+        "s",
+        tuple(Lines(row["artifact_id"], n, n, "left at a fixed interval") for n in row["lines"]),
+        **place(row),
+        share=0.5,
+        n=row["n"],
+    )

@@ -1,0 +1,289 @@
+"""What a measured plan of a statement shows: which node takes the time, whose estimate is far off, what is thrown away.
+
+Standing out: a node with a third of the plan's time by itself (its children's time left out); rows that differ from the
+estimate by ten times or more; nodes repeated a thousand times or more; filters that throw away ten times what they keep;
+sorts and hashes on disk. Normal: less. Without measures (plain EXPLAIN) nothing is said about time.
+Worked example: `Hash Join (... rows=10 ...) (actual time=0.1..5012.3 rows=100000 loops=1)` above a scan of 4,900 ms: the scan takes
+97.8 %, and the join gave 10,000 times the rows that were expected.
+Times of a node count its loops; of parallel workers they are means, so that a plan with workers may add up to more.
+Cost: the rows of the plans, one pass. Source: PostgreSQL documentation, Using EXPLAIN; MySQL Reference Manual, EXPLAIN ANALYZE.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+
+OBSERVER = Observer(
+    "query-plans",
+    "Which part of a plan holds the time?",
+    ("rows",),
+    {
+        "*": "EXPLAIN (ANALYZE, BUFFERS, SETTINGS) of the statement; the definition and statistics of its tables and indexes"
+    },
+)
+
+REPORT = "query plan"
+MOST_ROWS = 50_000
+HOLDS = 1 / 3
+"""Minimum part of a plan's time that one node takes by itself to be worth a word."""
+
+OFF = 10.0
+"""Minimum factor between the estimated and the actual rows: below it plans seldom change."""
+
+OFF_ROWS = 100.0
+"""Minimum number of rows, estimated or actual, from which a factor counts: of few rows it costs nothing."""
+
+LOOPS = 1000
+"""Minimum number of repetitions of a node that is worth a word."""
+
+REMOVED = 10.0
+"""Minimum factor between rows that a filter removes and rows that it keeps."""
+
+WASTED = 100.0
+"""Minimum factor between removed and kept rows from which an index is missing or not used."""
+
+FELT_MS = 100.0
+"""Minimum time of a plan in which a person notices a part."""
+
+_N = r"\d{1,13}(?:\.\d{1,9})?(?:e[+-]?\d)?"
+"""A figure of a plan; longer ones are none that a server printed."""
+_TIME = re.compile(rf"actual time=({_N})\.\.({_N})")
+_ROWS = re.compile(rf"actual (?:time=\S+ )?rows=({_N})")
+_LOOPS = re.compile(r"loops=(\d{1,12})")
+_EXPECTED = re.compile(rf"\(cost=[^()]{{0,60}} rows=({_N})")
+_AROUND = ' \t"|+'
+"""What clients print around a line."""
+
+_DONE = re.compile(rf"(?:Execution|Total)(?: |-)?(?:[Tt]ime|runtime): ({_N}) ms.*")
+_GONE = re.compile(r"Rows Removed by (?:Filter|Join Filter|Index Recheck): (\d{1,18}).*")
+_SORT = re.compile(r"Sort Method: (.{1,40}?) +Disk: (\d{1,15})kB.*")
+_BATCHES = re.compile(r"Buckets: .*Batches: (\d{1,9}).*Memory Usage: (\d{1,12})kB.*")
+_READ = re.compile(r"Buffers: .*\bread=(\d{1,15}).*")
+_IO = re.compile(rf"I/O Timings: .*\bread=({_N}).*")
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what stands out in each plan, its time first."""
+    is_report = pl.col("heading").list.first() == REPORT
+    columns = [*PLACE_COLUMNS, "part", "line_no", "heading", "cells"]
+    rows = case.scan("rows", columns).filter(is_report).head(MOST_ROWS).collect(engine="streaming")
+    for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
+        for nodes, notes in _plans([r for r in part.iter_rows(named=True) if r["cells"] and r["cells"][0]]):
+            yield from _plan(nodes, notes)
+
+
+def _plans(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
+    """Yield the nodes and the other lines of each plan; a plan begins with a node that has no arrow."""
+    nodes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    for row in rows:
+        text = row["cells"][0].strip(_AROUND)
+        if (node := _node(text, row)) is None:
+            notes.append({"text": text, "row": row, "of": nodes[-1] if nodes else None})
+            continue
+        if nodes and (not node["arrow"] or _ended(notes)):
+            yield nodes, notes
+            nodes, notes = [], []
+        nodes.append(node)
+    if nodes:
+        yield nodes, notes
+
+
+def _ended(notes: Sequence[dict[str, Any]]) -> bool:
+    return bool(notes) and _DONE.fullmatch(notes[-1]["text"]) is not None
+
+
+def _node(text: str, row: dict[str, Any]) -> dict[str, Any] | None:
+    if "(cost=" not in text and "(actual " not in text and "(never" not in text:
+        return None
+    arrow = text.startswith("->")
+    name = re.split(r"  ?\((?:cost=|actual |never )", text.removeprefix("->").strip(), maxsplit=1)[0].strip()[:120]
+    time, rows, loops, expected = (p.search(text) for p in (_TIME, _ROWS, _LOOPS, _EXPECTED))
+    n = float(loops[1]) if loops else 1.0
+    return {
+        "name": name or "a node",
+        "arrow": arrow,
+        "row": row,
+        "at": row["cells"][0].find("->") if arrow else -1,
+        "ms": float(time[2]) * n if time else None,
+        "each": float(time[2]) if time else None,
+        "rows": float(rows[1]) if rows else None,
+        "loops": n,
+        "expected": float(expected[1]) if expected else None,
+    }
+
+
+def _plan(nodes: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    timed = [node for node in nodes if node["ms"] is not None]
+    done = next((n for n in notes if _DONE.fullmatch(n["text"])), None)
+    found = _DONE.fullmatch(done["text"]) if done else None
+    whole = max([float(found[1])] if found else [n["ms"] for n in timed] or [0.0])
+    if timed and whole > 0:
+        yield from _times(nodes, timed, whole, done)
+    yield from _estimates(nodes, whole)
+    for node in sorted((n for n in timed if n["loops"] >= LOOPS), key=lambda n: -n["ms"])[:1]:
+        text = f"{node['name']} ran {node['loops']:,.0f} times, {figure(node['each'] / 1e3, 's')} each"
+        yield _told(node, text, "loops_count", node["loops"], "count", share=_part(node["ms"], whole), role="loops")
+    yield from _notes(notes, whole)
+
+
+def _times(
+    nodes: Sequence[dict[str, Any]], timed: Sequence[dict[str, Any]], whole: float, done: dict[str, Any] | None
+) -> Iterator[Sighting]:
+    """Yield the node with most time of its own, and the time of the whole plan."""
+    own = _own(nodes)
+    best = max(timed, key=lambda n: own[id(n)])
+    alone = min(own[id(best)], whole)
+    part = _part(alone, whole)
+    took, of = figure(alone / 1e3, "s"), figure(whole / 1e3, "s")
+    text = f"{best['name']} took {took} by itself, {figure(100 * part, '%')} of the {of} of the plan"
+    yield Sighting(
+        "split",
+        best["name"],
+        text,
+        "node_s",
+        alone / 1e3,
+        "s",
+        (_line(best["row"], best["name"]),),
+        **place(best["row"]),
+        against="the whole plan",
+        against_value=whole / 1e3,
+        seconds=alone / 1e3,
+        of_s=whole / 1e3,
+        normal=part < HOLDS or whole < FELT_MS,
+    )
+    if done is not None and whole >= FELT_MS:
+        text = f"The plan took {figure(whole / 1e3, 's')}"
+        yield Sighting(
+            "split",
+            "execution time",
+            text,
+            "plan_s",
+            whole / 1e3,
+            "s",
+            (_line(done["row"], "execution time"),),
+            **place(done["row"]),
+            share=0.3,
+        )
+
+
+def _own(nodes: Sequence[dict[str, Any]]) -> dict[int, float]:
+    """Return the time of each node without that of its children, by where their arrows stand."""
+    own = {id(n): n["ms"] or 0.0 for n in nodes}
+    open_: list[dict[str, Any]] = []
+    for node in nodes:
+        while open_ and open_[-1]["at"] >= node["at"]:
+            open_.pop()
+        if open_ and node["ms"]:
+            own[id(open_[-1])] = max(0.0, own[id(open_[-1])] - node["ms"])
+        open_.append(node)
+    return own
+
+
+def _estimates(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
+    """Yield the node whose rows are farthest from what was expected."""
+
+    def factor(node: dict[str, Any]) -> float:
+        one, other = max(float(node["rows"]), 1.0), max(float(node["expected"]), 1.0)
+        return max(one, other) / min(one, other)
+
+    known = [n for n in nodes if n["rows"] is not None and n["expected"] is not None]
+    far = [n for n in known if factor(n) >= OFF and max(n["rows"], n["expected"]) * n["loops"] >= OFF_ROWS]
+    for node in sorted(far, key=factor, reverse=True)[:2]:
+        more = "more" if node["rows"] > node["expected"] else "fewer"
+        gave, wanted = f"{node['rows']:,.0f}", f"{node['expected']:,.0f}"
+        text = f"{node['name']} gave {gave} rows, {wanted} were expected: {factor(node):,.0f} times {more}"
+        yield Sighting(
+            "estimate",
+            f"estimate of {node['name']}",
+            text,
+            "rows_count",
+            node["rows"],
+            "count",
+            (_line(node["row"], "estimated and actual rows"),),
+            **place(node["row"]),
+            against="expected rows",
+            against_value=node["expected"],
+            share=0.4 if whole >= FELT_MS else 0.15,
+            n=int(min(node["loops"], 1e15)),
+        )
+
+
+def _notes(notes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
+    """Yield what the lines below the nodes say: rows thrown away, sorts on disk, pages read."""
+    gone = [(float(m[1]) * n["of"]["loops"], n) for n in notes if n["of"] and (m := _GONE.fullmatch(n["text"]))]
+    if gone:
+        removed, note = max(gone, key=lambda x: x[0])
+        kept = (note["of"]["rows"] or 0.0) * note["of"]["loops"]
+        if removed >= REMOVED * max(kept, 1.0) and removed >= OFF_ROWS:
+            text = f"{note['of']['name']} removed {removed:,.0f} rows by its filter and kept {kept:,.0f}"
+            yield _told(
+                note,
+                text,
+                "rows_removed_count",
+                removed,
+                "count",
+                share=_part(note["of"]["ms"] or 0.0, whole),
+                role="rows removed",
+                log=whole >= FELT_MS and removed >= WASTED * max(kept, 1.0),
+            )
+    reads, times = [], []
+    for note in notes:
+        text = note["text"]
+        if found := _SORT.fullmatch(text):
+            said = f"Sort Method {found[1]} wrote {figure(float(found[2]), 'kB')} to disk"
+            yield _told(note, said, "sort_disk_kb", float(found[2]), "kB", share=0.3, role="Sort Method", log=True)
+        elif (found := _BATCHES.fullmatch(text)) and float(found[1]) > 1:
+            said = f"A hash was split into {float(found[1]):,.0f} batches on disk"
+            yield _told(
+                note, said, "hash_batches_count", float(found[1]), "count", share=0.25, role="Batches", log=True
+            )
+        elif found := _READ.fullmatch(text):
+            reads.append((float(found[1]), note))
+        elif found := _IO.fullmatch(text):
+            times.append((float(found[1]), note))
+    for pages, note in sorted(reads, key=lambda x: -x[0])[:1]:
+        if pages >= OFF_ROWS:
+            text = f"{pages:,.0f} pages were read from outside the database's buffers"
+            yield _told(note, text, "pages_read_count", pages, "count", share=0.2, role="Buffers")
+    for ms, note in sorted(times, key=lambda x: -x[0])[:1]:
+        if whole > 0 and ms >= HOLDS * whole:
+            text = f"Reading took {figure(ms / 1e3, 's')} of the {figure(whole / 1e3, 's')} of the plan"
+            yield _told(note, text, "read_s", ms / 1e3, "s", share=_part(ms, whole), role="I/O Timings")
+
+
+def _told(
+    of: dict[str, Any], text: str, name: str, value: float, unit: str, *, share: float, role: str, log: bool = False
+) -> Sighting:
+    node = of.get("of") or of
+    lines = (
+        _line(of["row"], role),
+        *((_line(node["row"], node["name"]),) if node is not of and "name" in node else ()),
+    )
+    return Sighting(
+        "plan",
+        str(node.get("name", role)),
+        text,
+        name,
+        value,
+        unit,
+        lines,
+        **place(of["row"]),
+        share=share,
+        seen=({"log": of["text"]},) if log else (),
+    )
+
+
+def _part(ms: float, whole: float) -> float:
+    return min(1.0, ms / whole) if whole > 0 else 0.0
+
+
+def _line(row: dict[str, Any], role: str) -> Lines:
+    return Lines(int(row["artifact_id"]), int(row["line_no"]), int(row["line_no"]), role)

@@ -1,0 +1,137 @@
+"""What counters of databases and caches say of themselves: hit ratios, use of limits, what was evicted, refused or forced.
+
+Standing out: less than 90 % of 1,000 looks-up or more found in memory; four fifths of the allowed connections or memory in
+use; evictions, refused connections, deadlocks; more checkpoints on demand than by time; pages written by sessions
+themselves. Normal: the others; ratios and uses are told as measures. Totals since the start say nothing of the hour.
+Worked example: Redis with keyspace_hits 1000 and keyspace_misses 900000: 0.11 % of the looks-up were hits.
+Cost: a filter by name over the counters, one pass over what is left. Source: Redis INFO; memcached protocol.txt, stats; MySQL
+Reference Manual, Server Status Variables; PostgreSQL documentation, pg_stat_bgwriter, pg_stat_database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+
+OBSERVER = Observer(
+    "server-counters",
+    "What do a database's own counters say?",
+    ("counters", "params"),
+    {
+        "*": "the same counters once more, 60 s later: redis-cli info, mysqladmin extended-status, psql -c 'select * from pg_stat_database'"
+    },
+)
+
+HIT_PCT = 90.0
+"""Hit ratio below which the rest costs noticeably: each look-up that misses is a hundred times slower."""
+
+LOOKS = 1000.0
+"""Minimum number of looks-up for a ratio: a cache that has just begun misses all."""
+
+NEAR_PCT = 80.0
+LARGEST = 1e18
+MOST = 5000
+"""Maximum number of counters that are looked at."""
+
+HITS = (
+    ("keyspace_hits", "keyspace_misses", False), ("get_hits", "get_misses", False), ("blks_hit", "blks_read", False),
+    ("heap_blks_hit", "heap_blks_read", False), ("idx_blks_hit", "idx_blks_read", False),
+    ("innodb_buffer_pool_read_requests", "innodb_buffer_pool_reads", True), ("key_read_requests", "key_reads", True),
+    ("table_open_cache_hits", "table_open_cache_misses", False), ("qcache_hits", "qcache_inserts", False),
+)  # fmt: skip
+"""Names of hits and misses; with True the first one counts all looks-up."""
+
+USES = (
+    ("connected_clients", "maxclients"), ("used_memory", "maxmemory"), ("curr_connections", "max_connections"), ("bytes", "limit_maxbytes"),
+    ("threads_connected", "max_connections"), ("max_used_connections", "max_connections"), ("numbackends", "max_connections"),
+    ("open_files", "open_files_limit"),
+)  # fmt: skip
+"""Names of what is used and of its limit; 0 is no limit."""
+
+STILL: Mapping[str, str] = {
+    "evicted_keys": "keys were evicted for want of memory", "evictions": "items were evicted for want of memory",
+    "rejected_connections": "connections were refused at the limit", "connection_errors_max_connections": "connections were refused at the limit",
+    "listen_disabled_num": "times no connection was accepted at the limit", "deadlocks": "deadlocks were resolved by a rollback",
+    "innodb_deadlocks": "deadlocks were resolved by a rollback", "innodb_row_lock_current_waits": "row locks are waited for now",
+    "innodb_buffer_pool_wait_free": "times a page had to be freed first", "innodb_log_waits": "times the log buffer was full",
+    "blocked_clients": "clients are blocked now", "buffers_backend_fsync": "times a session had to flush by itself",
+    "maxwritten_clean": "times the background writer stopped at its limit",
+}  # fmt: skip
+"""Counters that stay at 0 where nothing is short."""
+
+ON_DEMAND = (("checkpoints_req", "checkpoints_timed"), ("num_requested", "num_timed"))
+NAMES = frozenset(
+    [name for one, other, _ in HITS for name in (one, other)]
+    + [name for pair in (*USES, *ON_DEMAND) for name in pair]
+    + [*STILL, "buffers_backend", "buffers_checkpoint", "buffers_clean"]
+)
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what the counters of each listing say, the last sample of each name."""
+    key = [*PLACE_COLUMNS, "part", "line_no", "name"]
+    known = pl.col("name").str.to_lowercase().is_in(list(NAMES))
+    counters = case.scan("counters", [*key, "value"]).filter(known).head(MOST)
+    params = case.scan("params", [*key, "num"]).filter(known).head(MOST).rename({"num": "value"})
+    rows = pl.concat([counters, params], how="diagonal_relaxed").collect(engine="streaming")
+    good = rows.filter(pl.col("value").is_between(0, LARGEST) & pl.col("line_no").is_not_null())
+    found: list[Sighting] = []
+    for _, part in good.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
+        found += _said({row["name"].lower(): row for row in part.iter_rows(named=True)})
+    return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
+
+
+def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
+    for hit, miss, all_looks in HITS:
+        if hit in of and miss in of:
+            looks = of[hit]["value"] + (0.0 if all_looks else of[miss]["value"])
+            hits = max(0.0, looks - of[miss]["value"])
+            if looks >= LOOKS:
+                pct = 100 * hits / looks
+                text = f"{figure(pct, '%')} of {looks:,.0f} looks-up were hits, {of[miss]['value']:,.0f} were not ({of[miss]['name']})"
+                part = 1 - pct / 100 if pct < HIT_PCT else None
+                yield _one((of[hit], of[miss]), text, "hit_pct", pct, "%", HIT_PCT, pct >= HIT_PCT, part)
+    for used, limit in USES:
+        if used in of and limit in of and of[limit]["value"] > 0:
+            pct = 100 * of[used]["value"] / of[limit]["value"]
+            text = f"{of[used]['name']} is {of[used]['value']:,.0f} of {of[limit]['value']:,.0f} ({of[limit]['name']}), {figure(pct, '%')}"
+            yield _one((of[used], of[limit]), text, "used_pct", pct, "%", NEAR_PCT, pct < NEAR_PCT, min(1.0, pct / 100))
+    for name, does in STILL.items():
+        if name in of and of[name]["value"] > 0:
+            text = f"{of[name]['value']:,.0f} {does} ({of[name]['name']})"
+            yield _one((of[name],), text, "events_count", of[name]["value"], "count", 0.0, False, 0.25)
+    for asked, timed in ON_DEMAND:
+        if asked in of and timed in of and (whole := of[asked]["value"] + of[timed]["value"]) > 0:
+            part = of[asked]["value"] / whole
+            text = f"{of[asked]['value']:,.0f} of {whole:,.0f} checkpoints were requested, not by time, {figure(100 * part, '%')}"
+            yield _one((of[asked], of[timed]), text, "requested_pct", 100 * part, "%", 50.0, part <= 0.5, part)
+    writers = [of[n] for n in ("buffers_backend", "buffers_checkpoint", "buffers_clean") if n in of]
+    if len(writers) == 3 and (whole := sum(w["value"] for w in writers)) > 0:
+        part = writers[0]["value"] / whole
+        text = (
+            f"Sessions wrote {writers[0]['value']:,.0f} of {whole:,.0f} pages by themselves, {figure(100 * part, '%')}"
+        )
+        yield _one(writers, text, "backend_writes_pct", 100 * part, "%", 50.0, part <= 0.5, part)
+
+
+def _one(
+    rows: Iterable[Mapping[str, Any]],
+    text: str,
+    name: str,
+    value: float,
+    unit: str,
+    bound: float,
+    normal: bool,
+    share: float | None,
+) -> Sighting:
+    cited = list(rows)
+    lines = tuple(Lines(int(r["artifact_id"]), int(r["line_no"]), int(r["line_no"]), str(r["name"])) for r in cited)
+    return Sighting(
+        "counter", str(cited[0]["name"]), text, f"{cited[0]['name']} {name}", float(value), unit, lines, **place(cited[0]),
+        against="the usual bound", against_value=bound, share=share, normal=normal,
+    )  # fmt: skip

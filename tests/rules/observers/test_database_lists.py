@@ -1,0 +1,220 @@
+"""Listings are known by their columns: locks, blockers, waits, replicas, lag, queues, limits and plans."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers import database_lists
+from rules.observers.database_lists import observe
+from rules.observers.observer import MOST_LINES, Sighting
+
+
+def table(heading: str, *rows: str) -> list[Sighting]:
+    names = heading.split()
+    made = [
+        {
+            "line_no": n,
+            "line_end": n,
+            "table_no": 1,
+            "row_no": n,
+            "heading": names,
+            "cells": [c.replace("_", " ") if c == "_" else c for c in row.split()],
+        }
+        for n, row in enumerate(rows, 2)
+    ]
+    return list(observe(Case.of_tables({"rows": made})))
+
+
+def record(**fields: str) -> list[Sighting]:
+    row = {
+        "line_no": 2,
+        "line_end": 1 + len(fields),
+        "table_no": 1,
+        "row_no": 1,
+        "heading": [*fields],
+        "cells": [*fields.values()],
+    }
+    return list(observe(Case.of_tables({"rows": [row]})))
+
+
+def test_a_lock_that_is_not_granted_with_its_holders() -> None:
+    made = table(
+        "relation mode granted pid",
+        "orders AccessExclusiveLock f 12",
+        "orders RowExclusiveLock t 7",
+        "items ShareLock t 8",
+    )
+    assert [s.headline for s in made] == [
+        "AccessExclusiveLock on orders, asked for by 12 is not granted; 7 hold locks on it"
+    ]
+    assert not made[0].seen, "who holds it and why is not known"
+    assert {c.line_from for c in made[0].lines} == {2, 3}
+    assert table("relation mode granted pid", "orders RowExclusiveLock t 7") == []
+
+
+def test_each_line_of_a_record_is_cited() -> None:
+    (made,) = record(relation="orders", pid="12", mode="AccessExclusiveLock", granted="f")
+    assert {(c.line_from, c.role) for c in made.lines} == {
+        (4, "not granted: AccessExclusiveLock"), (5, "not granted"), (2, "orders"),
+    }  # fmt: skip
+
+
+def test_who_is_waited_for() -> None:
+    made = table(
+        "session_id blocking_session_id wait_type wait_time status",
+        "51 0 NULL 0 sleeping", "52 51 LCK_M_X 340000 suspended", "53 52 LCK_M_X 12000 suspended", "54 51 LCK_M_S 1000 suspended",
+    )  # fmt: skip
+    assert [s.headline for s in made] == [
+        "2 sessions wait for session 51 (sleeping), which waits for nobody itself, the longest for 5 min 40 s",
+        "Session 53 waits for session 52 (suspended), the longest for 12.000 s",
+    ]
+    assert made[0].lines[0].line_from == 2
+    assert made[0].seen == ({"event": "LCK_M_X"},)
+
+
+def test_nobody_is_waited_for() -> None:
+    assert table("session_id blocking_session_id", "51 0", "52 NULL", "53 53") == []
+
+
+def test_top_waits_without_idle_ones() -> None:
+    made = table("wait_type wait_time_ms", "LCK_M_X 9000", "WRITELOG 500", "CXPACKET 500", "LAZYWRITER_SLEEP 900000")
+    assert [(s.subject, s.value, s.normal) for s in made] == [
+        ("LCK_M_X", 90.0, False), ("WRITELOG", 5.0, True), ("CXPACKET", 5.0, True),
+    ]  # fmt: skip
+
+
+REPLICA = {
+    "Slave_IO_Running": "Yes",
+    "Slave_SQL_Running": "Yes",
+    "Master_Log_File": "b.7",
+    "Relay_Master_Log_File": "b.7",
+}
+
+
+@pytest.mark.parametrize(("behind", "normal"), [(1024, False), (1023, True)])
+def test_a_replica_that_has_not_applied_what_it_read(behind: int, normal: bool) -> None:
+    made = record(**REPLICA, Read_Master_Log_Pos=str(5000 + behind), Exec_Master_Log_Pos="5000")
+    (lag,) = (s for s in made if s.kind == "lag")
+    assert lag.headline == f"Read_Master_Log_Pos is {behind:,} bytes ahead of Exec_Master_Log_Pos, both in b.7"
+    assert (lag.normal, [c.line_from for c in lag.lines]) == (normal, [6, 7])
+
+
+def test_a_replica_in_another_file_late_stopped_and_failed() -> None:
+    made = record(
+        Replica_IO_Running="Yes", Replica_SQL_Running="No", Source_Log_File="b.9", Relay_Source_Log_File="b.7", Read_Source_Log_Pos="4",
+        Exec_Source_Log_Pos="99", Seconds_Behind_Source="3600", Last_SQL_Errno="1062", Last_SQL_Error="Duplicate entry",
+    )  # fmt: skip
+    said = [s.headline for s in made]
+    assert "The replica applies b.7 while it has read up to b.9" in said
+    assert "Seconds_Behind_Source is 3,600: the replica is 1 h 0 min behind" in said
+    assert "Last_SQL_Errno is 1062: Duplicate entry" in said
+    assert next(s for s in made if s.kind == "replica").value == 1
+    assert [s.failure for s in made if s.kind == "failure"] == [True]
+
+
+def test_standbys() -> None:
+    made = record(application_name="s1", sent_lsn="1/2000000", replay_lsn="1/0", replay_lag="00:00:12.5")
+    assert {s.headline for s in made} == {
+        "replay_lag of s1 is 12.500 s", "s1 has applied 1/0, 33,554,432 bytes less than was sent",
+    }  # fmt: skip
+    assert all(
+        s.normal for s in record(application_name="s1", sent_lsn="1/2", replay_lsn="1/0", replay_lag="00:00:00.5")
+    )
+
+
+@pytest.mark.parametrize(("lag", "normal"), [(1000, False), (999, True)])
+def test_consumers_that_lag(lag: int, normal: bool) -> None:
+    made = table("GROUP TOPIC PARTITION LAG CONSUMER-ID", f"g orders 0 {lag} c-1", "g orders 1 0 c-2", "g orders 2 - -")
+    assert [(s.headline, s.normal) for s in made] == [
+        (f"orders-0 lags {lag:,} messages, 100 % of the {lag:,} of 2 partitions", normal)
+    ]
+
+
+def test_a_partition_without_a_consumer() -> None:
+    made = table("GROUP TOPIC PARTITION LAG CONSUMER-ID", "g orders 0 5000 -", "g orders 1 0 -")
+    assert made[0].headline == "1 of 2 partitions with a lag have no consumer"
+
+
+def test_queues() -> None:
+    made = table(
+        "database user cl_active cl_waiting maxwait pool_mode", "shop app 20 37 14 session", "a b 1 0 0 session"
+    )
+    assert [(s.subject, s.value) for s in made] == [("cl_waiting of shop", 37.0), ("maxwait of shop", 14.0)]
+    assert table("database user cl_active cl_waiting pool_mode", "shop app 20 0 session") == []
+    assert [s.value for s in table("name messages", "jobs 12000", "mails 0")] == [12000.0]
+    assert table("name queue", "a 5") == [], "a word alone makes no queue"
+
+
+@pytest.mark.parametrize(("most", "normal"), [(79, True), (80, False)])
+def test_limits(most: int, normal: bool) -> None:
+    (made,) = table(
+        "RESOURCE_NAME CURRENT_UTILIZATION MAX_UTILIZATION LIMIT_VALUE",
+        f"processes 5 {most} 100",
+        "locks 5 9 UNLIMITED",
+    )
+    assert (made.value, made.share, made.normal) == (most, most / 100, normal)
+    assert made.headline.startswith(f"At most {most} processes of 100 were in use, now 5")
+
+
+def test_limits_that_a_format_read() -> None:
+    row = {"line_no": 5, "scope": "oracle", "name": "sessions", "used": 184.0, "peak": 210.0, "limit_num": 6048.0}
+    odd = {**row, "name": "x", "peak": math.inf, "used": math.nan}
+    (made,) = observe(Case.of_tables({"resource_use": [row, odd]}))
+    assert made.headline == "At most 210 sessions of 6,048 were in use, now 184, 3.47 %: its limit was never near"
+
+
+def test_a_plan_that_reads_a_table_in_full() -> None:
+    made = table(
+        "id select_type table type key rows Extra",
+        "1 SIMPLE users ALL NULL 1234567 Using",
+        "1 SIMPLE t eq_ref PRIMARY 1 Using",
+    )
+    assert [(s.headline, s.normal) for s in made] == [
+        ("users is read in full (type ALL): 1,234,567 rows by estimate, no key", False)
+    ]
+    (small,) = table("id select_type table type key rows", "1 SIMPLE users ALL NULL 999")
+    assert small.normal
+    (sorts,) = record(
+        id="1", select_type="SIMPLE", table="t", type="ref", key="k", rows="7", Extra="Using where; Using filesort"
+    )
+    assert sorts.headline == "t: Using where; Using filesort"
+
+
+def test_sessions_that_no_format_knows() -> None:
+    made = table("SPID Status LoginName DBName", "51 sleeping sa shop", "52 sleeping sa shop", "53 RUNNABLE sa shop")
+    assert [(s.headline, s.normal) for s in made] == [
+        ("2 of 3 sessions are sleeping", True), ("1 of 3 sessions are RUNNABLE", True),
+    ]  # fmt: skip
+    assert table("PID STATE HOST", "1 running a", "2 running b") == [], "any list has these"
+
+
+WORDS = (
+    "", "NULL", "0", "-1", "7", "f", "t", "1/A0", "00:01:02", "999999999999999", "1e999", "ALL", "Yes", "No", "LCK_M_X", "idle", "x" * 300, "%", "WAITING",
+)  # fmt: skip
+NAMES = sorted(
+    {*database_lists.WAITS_FOR, *database_lists.WAITS, *database_lists.WHO, *database_lists.SECONDS, *database_lists.QUEUES, *database_lists.LOCKED}
+    | {"granted", "lock_status", "mode", "lag", "topic", "partition", "consumer_id", "name", "database", "pool_mode", "replay_lag", "sent_lsn"}
+    | {"replay_lsn", "select_type", "table", "type", "rows", "key", "extra", "state", "usename", "resource_name", "limit_value", "max_utilization"}
+    | {"slave_io_running", "seconds_behind_master", "read_master_log_pos", "exec_master_log_pos", "last_errno", "wait_time_ms", "pct"}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_listing_raises(seed: int) -> None:
+    chance = Random(seed)
+    rows: list[dict[str, Any]] = []
+    for n in range(12):
+        heading = chance.sample(NAMES, chance.randrange(1, len(NAMES)))
+        for k in range(3):
+            cells = [chance.choice(WORDS) for _ in heading]
+            rows.append({"line_no": 10 * n + k, "table_no": n, "row_no": k, "heading": heading, "cells": cells})
+    for s in observe(Case.of_tables({"rows": rows})):
+        assert s.headline
+        assert 0 < sum(c.line_to - c.line_from + 1 for c in s.lines) <= MOST_LINES
+        assert all(x is None or math.isfinite(x) for x in (s.value, s.share, s.seconds, s.against_value))
+        assert s.share is None or 0 <= s.share <= 1

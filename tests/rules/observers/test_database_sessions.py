@@ -1,0 +1,75 @@
+"""Sessions that do the same are counted; those that wait for locks stand out, and those left behind one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.database_sessions import observe
+from rules.observers.observer import Sighting
+
+
+def sessions(*rows: dict[str, Any]) -> list[Sighting]:
+    numbered = [{"line_no": n, "sid": 100 + n, **r} for n, r in enumerate(rows, 1)]
+    return list(observe(Case.of_tables({"sessions": numbered})))
+
+
+def test_sessions_that_do_the_same() -> None:
+    idle: list[dict[str, Any]] = [{"state": "idle", "event": "ClientRead", "db_user": "pool"}] * 9
+    made = sessions(*idle, {"state": "active", "db_user": "admin", "last_call_s": 2.0}, {"sid": 13})
+    assert [(s.headline, s.normal) for s in made] == [
+        ("9 of 10 sessions are idle, waiting for ClientRead, most of pool", True),
+        ("1 of 10 sessions are active, most of admin; the last call of one was 2.000 s ago", True),
+        ("Session 110 has been active for 2 s (2.000 s), the longest of 1", True),
+    ]
+
+
+METADATA = "Waiting for table metadata lock"
+
+
+@pytest.mark.parametrize(("seconds", "n", "stands"), [(1.0, 1, True), (0.9, 1, False), (0.0, 3, True), (0.0, 2, False)])
+def test_who_waits_for_a_lock(seconds: float, n: int, stands: bool) -> None:
+    waiting: list[dict[str, Any]] = [{"state": "Query", "event": METADATA, "last_call_s": seconds}] * n
+    made = [
+        s
+        for s in sessions(*[{"state": "Sleep"}] * 9, *waiting)
+        if s.subject == METADATA and s.name.endswith("sessions_count")
+    ]
+    assert [(s.normal, bool(s.seen)) for s in made] == [(not stands, stands)]
+    assert "waiting for Waiting" not in made[0].headline
+    assert not stands or made[0].share == 1.0, "the others sleep"
+
+
+def test_background_waits_are_idle() -> None:
+    made = sessions(*[{"state": "Connect", "event": "Waiting for source to send event", "last_call_s": 9e4}] * 4)
+    assert all(s.normal for s in made)
+
+
+@pytest.mark.parametrize(
+    ("times", "step"),
+    [
+        ([3600.0 * n + 12 for n in range(5)], 3600.0),
+        ([3600.0 * n + 12 for n in range(4)], None),
+        ([9.0 * n for n in range(9)], None),
+        ([100.0, 250.0, 600.0, 1100.0, 2900.0, 2950.0], None),
+    ],
+)
+def test_left_one_by_one(times: list[float], step: float | None) -> None:
+    made = [s for s in sessions(*[{"state": "Sleep", "last_call_s": t} for t in times]) if s.name == "step_s"]
+    assert [s.value for s in made] == ([] if step is None else [step])
+    assert not made or (
+        made[0].headline.startswith(f"{len(times)} sessions that are Sleep were left one by one, 3,600 s")
+    )
+
+
+def test_nothing_is_known_of_them() -> None:
+    assert sessions({"sid": None}, {"state": None}) == []
+    odd = sessions({"state": "x", "last_call_s": float("nan")}, {"state": "x", "last_call_s": -1.0})
+    assert [s.name for s in odd] == ["x sessions_count"]
+
+
+def test_who_is_idle_in_a_transaction_stands_out() -> None:
+    made = sessions(*[{"state": "idle"}] * 50, {"state": "idle in transaction", "event": "Client:ClientRead"})
+    assert [(s.value, s.normal, s.seen) for s in made] == [(1.0, False, ()), (50.0, True, ())]

@@ -1,0 +1,67 @@
+"""Hit ratios, use of limits and counters that stay at 0 are told from what a server prints of itself."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.server_counters import observe
+
+
+def counters(**values: float | None) -> list[Sighting]:
+    rows = [{"line_no": n, "name": name, "value": value} for n, (name, value) in enumerate(values.items(), 1)]
+    return list(observe(Case.of_tables({"counters": rows})))
+
+
+@pytest.mark.parametrize(("misses", "normal"), [(100, True), (112, False)])
+def test_hit_ratio(misses: float, normal: bool) -> None:
+    (made,) = counters(keyspace_hits=1000.0, keyspace_misses=misses)
+    assert (made.normal, [c.line_from for c in made.lines]) == (normal, [1, 2])
+
+
+def test_the_requests_of_innodb_count_the_reads_too() -> None:
+    (made,) = counters(Innodb_buffer_pool_read_requests=2000.0, Innodb_buffer_pool_reads=1500.0)
+    assert made.headline == "25 % of 2,000 looks-up were hits, 1,500 were not (Innodb_buffer_pool_reads)"
+
+
+def test_a_cache_that_has_just_begun() -> None:
+    assert counters(get_hits=1.0, get_misses=998.0) == []
+
+
+@pytest.mark.parametrize(("used", "normal"), [(79.0, True), (80.0, False)])
+def test_use_of_a_limit(used: float, normal: bool) -> None:
+    (made,) = counters(connected_clients=used, maxclients=100.0)
+    assert made.headline == f"connected_clients is {used:.0f} of 100 (maxclients), {used:.0f} %"
+    assert made.normal is normal
+
+
+def test_no_limit_is_none() -> None:
+    assert counters(used_memory=5.0, maxmemory=0.0) == []
+
+
+def test_what_stays_at_0() -> None:
+    assert counters(evicted_keys=0.0, deadlocks=0.0) == []
+    assert [s.headline for s in counters(evicted_keys=1200.0)] == [
+        "1,200 keys were evicted for want of memory (evicted_keys)"
+    ]
+
+
+@pytest.mark.parametrize(("asked", "normal"), [(5.0, True), (6.0, False)])
+def test_checkpoints_on_demand(asked: float, normal: bool) -> None:
+    (made,) = counters(checkpoints_req=asked, checkpoints_timed=5.0)
+    assert made.normal is normal
+
+
+def test_sessions_that_write_by_themselves() -> None:
+    (made,) = counters(buffers_backend=60.0, buffers_checkpoint=30.0, buffers_clean=10.0)
+    assert made.headline == "Sessions wrote 60 of 100 pages by themselves, 60 %"
+    assert counters(buffers_backend=0.0, buffers_checkpoint=0.0, buffers_clean=0.0) == []
+
+
+def test_odd_values() -> None:
+    assert (
+        counters(evicted_keys=math.nan, deadlocks=-1.0, evictions=None, keyspace_hits=1e300, keyspace_misses=5.0) == []
+    )
