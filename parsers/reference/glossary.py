@@ -9,10 +9,10 @@ The texts are in `parsers/reference/terms/*.txt`, one area per file, in our own 
     kernel.sched_* = ...                   `*` stands for any end or beginning; an exact name wins
     kern.ipc.shmmax {bytes} = ...          a unit, where the name has one
 
-The first word of a section's head says what its names are; `column vmstat` holds columns of that table and `column *`
-those that mean the same in every table. The text behind the bar is the source, of the section or of one entry. Units of
-the columns of evidence tables are in `parsers/tables/schema.py`. A term's key is `vmstat.r` for a column, else
-`<what>.<name>`: `call.read`.
+The first word of a section's head says what its names are; `column vmstat` holds columns of that table (`column a, b` of
+both) and `column *` those that mean the same in every table. The text behind the bar is the source, of the section or of
+one entry. Units of the columns of evidence tables are in `parsers/tables/schema.py`. A term's key is `vmstat.r` for a
+column, else `<what>.<name>`: `call.read`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from parsers.kinds import folders, kind_of
@@ -93,8 +94,8 @@ def entries_of(text: str, file: str) -> Iterator[Entry]:
         entry = _ENTRY.fullmatch(line)
         if entry is None or not what or not (entry[4] or source):
             raise TermsInvalid(f"{file}:{number}: {line}")
-        for name in entry[1].split(", "):
-            where = f"~{place}" if what == "heading" else place
+        for name, one in product(entry[1].split(", "), place.split(", ")):
+            where = f"~{one}" if what == "heading" else one
             yield Entry(what, name.strip(), entry[3].strip(), (entry[4] or source).strip(), entry[2] or "", where)
 
 

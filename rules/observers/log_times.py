@@ -57,7 +57,7 @@ TIMERS = r" (-?\d{1,9})/(-?\d{1,9})/(-?\d{1,9})/(-?\d{1,9})/\+?(\d{1,9}) (?:-1|\
 PARTS = ("the request", "the queue", "the connect", "the server's answer")
 
 PLANNED = (
-    r"(?i)\b(?:will|next (?:run|check|try|attempt)|expir\w+|every|interval|schedul\w+|valid (?:for|until)|ttl|max[_ ]?age|lifetime"
+    r"(?i)\b(?:will|next (?:run|check|try|attempt)|expir\w+|every|interval|schedule\w*|scheduling|valid (?:for|until)|ttl|max[_ ]?age|lifetime"
     r"|time-?out (?:set|is|of|to)|timeout[=:]|configured|up ?time|running for|up for|default|sleep for|keep-?alive|lease\w*|renew\w*)\b"
 )
 """Words of times that are set or still to come."""
@@ -72,11 +72,11 @@ ID = (
 """An id of a piece of work: it has a digit."""
 
 BEGINS = (
-    r"(?i)\b(?:receiv\w+|recv|start\w*|begin\w*|began|sent|sending|request\w*|ask\w*|query|calling|connecting|opening|accepted"
+    r"(?i)\b(?:receive\w*|receiving|recv|start\w*|begin\w*|began|sent|sending|request\w*|ask\w*|query|calling|connecting|opening|accepted"
     r"|submitt\w+|enter\w*)\b|->|>>|==>"
 )
 ENDS = (
-    r"(?i)\b(?:answer\w*|respon\w+|repl(?:y|ied)|complet\w+|finish\w*|done|end(?:ed)?|return\w*|got|succe\w+|fail\w*|timed? ?out|timeout|gave up"
+    r"(?i)\b(?:answer\w*|respon\w+|repl(?:y|ied)|complete\w*|completing|completion|finish\w*|done|end(?:ed)?|return\w*|got|succe\w+|fail\w*|timed? ?out|timeout|gave up"
     r"|error|abort\w*|connected|opened|closed|exit\w*|status|cancel\w*|expired)\b|<-|<<|<=="
 )
 

@@ -244,7 +244,7 @@ _JMX = re.compile(
     r'(?: owned by "(?P<owner>[^"]*)")?'
 )
 _STATE_OF_HEAD = re.compile(
-    r" (?:nid=\S+|virtual) (?:\[[0-9]+\] )?(?P<state>[A-Za-z.()][^\[]*?)[ \t]*(?:\[0x[0-9a-f]+\])?[ \t]*$"
+    r" (?:nid=\S+|virtual) (?:\[[0-9]+\] )?(?P<state>[A-Za-z.()][^\[]*)(?:\[0x[0-9a-f]+\][ \t]*)?$"
 )
 _MUTEX = re.compile(r"\((?:__)?(?:mutex|futex|rwlock|lock)=(?:0x)?([0-9a-f]{4,16})\b")
 _GO_LOCK = re.compile(r"sync\.\(\*(?:RW)?Mutex\)\.(?:R?Lock|lockSlow|rLockSlow)\(0x([0-9a-f]{4,16})[,)]")
@@ -320,7 +320,7 @@ def _head_of_java(opened: Stack, line: str) -> None:
         if figure := pattern.search(line):
             opened[name] = _number(figure[1], 1e-3 if figure[2] == "ms" else 1.0)
     if state := _STATE_OF_HEAD.search(line):
-        opened["state"] = state["state"]
+        opened["state"] = state["state"].rstrip()
 
 
 def _stack(style: Style, no: int, pid: int | None) -> Stack:
