@@ -76,8 +76,8 @@ BEGINS = (
     r"|submitt\w+|enter\w*)\b|->|>>|==>"
 )
 ENDS = (
-    r"(?i)\b(?:answer\w*|respon\w+|repl(?:y|ied)|complete\w*|completing|completion|finish\w*|done|end(?:ed)?|return\w*|got|succe\w+|fail\w*|timed? ?out|timeout|gave up"
-    r"|error|abort\w*|connected|opened|closed|exit\w*|status|cancel\w*|expired)\b|<-|<<|<=="
+    r"(?i)\b(?:answer\w*|respon\w+|repl(?:y|ied)|complete\w*|completing|completion|finish\w*|done|end(?:ed)?"
+    r"|return\w*|got|succe\w+|fail\w*|timed? ?out|timeout|gave up|error|abort\w*|connected|opened|closed|exit\w*|status|cancel\w*|expired)\b|<-|<<|<=="
 )
 
 UNITS = {"us": 1e-6, "usec": 1e-6, "usecs": 1e-6, "µs": 1e-6, "microseconds": 1e-6, "micros": 1e-6}
