@@ -3,6 +3,7 @@
 Standing out: of at least two that share, one takes at least twice its even share and more than half of the whole, and
 the whole is worth it (a processor that is 80 % busy, a device with requests). Normal: even shares.
 Worked example: eight processors, soft interrupts 0 on seven and 97 % on the eighth: cpu 3 has 100 % of them.
+Counters of processors, queues and nodes: what each counted between its samples, else since the start.
 Memory nodes are told by their pages: those that went to programs of another node, and a full node beside an empty one.
 Cost: one aggregation over the samples. Source: Gini and Lorenz for shares; the usual practice of looking at mpstat -P ALL.
 """
@@ -23,7 +24,7 @@ from rules.signatures.signatures import Seen
 OBSERVER = Observer(
     "lopsided",
     "Who takes most of what several share?",
-    ("mpstat", "iostat", "ps", "numa"),
+    ("mpstat", "iostat", "ps", "numa", "counters"),
     {
         "linux": "mpstat -P ALL 5 6; cat /proc/interrupts, twice",
         "solaris": "mpstat 5 6; intrstat 5 6",
@@ -85,7 +86,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     found = [s for shared in PROCESSORS for s in _uneven(cpus, shared)] + [
         s for shared in DEVICES for s in _uneven(disks, shared)
     ]
-    return sorted([*found, *_processes(case), *_remote(case), *_free(case)], key=lambda s: -(s.share or 0.0))
+    found += [*_processes(case), *_counted(case), *_remote(case), *_free(case)]
+    return sorted(found, key=lambda s: -(s.share or 0.0))
 
 
 def _uneven(rows: pl.LazyFrame, shared: Shared) -> Iterator[Sighting]:
@@ -128,6 +130,44 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
     yield from _uneven(
         named, Shared("processor time", pl.col("cpu_pct"), "%", 50.0, {"counter": "one_process_cpu_pct"})
     )
+
+
+MEMBERS = r"(?i)^(?:cpu|core|node|queue|rxq?|txq?|channel|ring)[-_ ]?[0-9]+$"
+"""Names of those that share the work of one counter; others, such as devices, are not meant to."""
+
+COUNTED = 10_000.0
+"""Minimum of such a counter that is worth a word: less is what a processor does at the start."""
+
+MOST_COUNTED = 5
+"""Maximum number of counters that are told, those with the largest share first."""
+
+
+def _counted(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the counters of which one of several processors, queues or nodes has most."""
+    columns = [*PLACE_COLUMNS, "part", "grp", "name", "item", "value", "line_no", "t_local", "mode"]
+    v = pl.col("value")
+    shared = pl.col("item").str.contains(MEMBERS) & (pl.col("mode").fill_null("total") == "total")
+    keys = [*PLACE_COLUMNS, "part", "grp", "name"]
+    rows = (
+        case.scan("counters", columns, shared & v.is_between(0, 2.0**63) & pl.col("name").is_not_null())
+        .group_by([*keys, "item"], maintain_order=True)
+        .agg(
+            pl.when(pl.len() > 1).then(v.last() - v.first()).otherwise(v.last()).alias("mean"),
+            pl.len().alias("n"),
+            pl.col("line_no").last(),
+            pl.col("t_local").min().alias("t_from"),
+            pl.col("t_local").max().alias("t_to"),
+        )
+        .filter(pl.col("mean") >= 0)
+        .collect(engine="streaming")
+    )
+    found: list[Sighting] = []
+    for key, members in rows.group_by(keys, maintain_order=True):
+        grp, name = key[-2], key[-1]
+        what = " ".join(str(x) for x in (grp, name) if x)
+        named = Shared(what, pl.col("value"), "count", COUNTED, {"counter": f"one_of_{name}"})
+        found += _largest(members.rename({"item": "member"}), named)
+    yield from sorted(found, key=lambda s: -(s.share or 0.0))[:MOST_COUNTED]
 
 
 NODE = [*PLACE_COLUMNS, "node"]

@@ -95,3 +95,25 @@ def test_a_full_node_beside_an_empty_one(full: float, empty: float, stands: bool
 
 def test_nothing() -> None:
     assert list(observe(Case.of_tables({}))) == []
+
+
+def counted(*values: float, item: str = "CPU{}", mode: str = "total") -> list[Sighting]:
+    rows = [
+        {"line_no": n + 1, "grp": "softnet", "name": "processed", "item": item.format(n), "value": v, "mode": mode}
+        for n, v in enumerate(values)
+    ]
+    return list(observe(Case.of_tables({"counters": rows})))
+
+
+def test_one_processor_has_counted_most() -> None:
+    (made,) = counted(1_000_000.0, 10_000.0, 20_000.0)
+    assert made.headline == ("CPU0 has 97.1 % of the softnet processed of 3: 1,000,000, the others 15,000 each")
+    assert made.lines[0].line_from == 1
+
+
+def test_even_small_and_unshared_counters_say_nothing() -> None:
+    assert counted(50_000.0, 49_000.0, 51_000.0) == []
+    assert counted(9_999.0, 1.0, 1.0) == []
+    assert counted(1_000_000.0, 1.0, item="eth{}") == []
+    assert counted(1_000_000.0, 1.0, mode="level") == []
+    assert counted(float("nan"), float("inf"), -1.0) == []

@@ -1,0 +1,254 @@
+"""What stands out in a listing that no format knows: a cell unlike the others of its column, one near its limit, errors.
+
+Standing out: of a column of figures with at least `ROWS` rows, a cell that is `TIMES` times the middle one and more than half of
+their sum; a percentage of `NEAR_PCT` or more in a column of use, or a used amount beside its limit; a column of errors, drops,
+retries or restarts that is not 0. Normal: even columns, numbers that are names (pid, port, inode), empty columns of errors.
+Bad states are read as complaints by the general reader.
+Worked example: `NAME CPU(cores)`, web-1 12m, web-2 11m, web-3 985m, web-4 13m: "CPU(cores) of web-3 is 985m, the others 12m
+(middle of 3)". `/dev/sda1 20G 19G 1G 97% /`: "Use% of /dev/sda1 (/) is 97%".
+Cost: the first `MOST_ROWS` rows of each artifact, one pass. Source: how people read a table: extremes first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.near_limit import UNLIMITED
+from rules.observers.observer import Lines, Observer, Sighting, place
+
+OBSERVER = Observer("listed-values", "What stands out in a listing?", ("rows",))
+
+MOST_ROWS = 20_000
+"""Maximum number of rows of an artifact that are looked at: a listing that people paste has fewer."""
+
+ROWS = 4
+"""Minimum number of rows before one of them can be called unlike the others."""
+
+TIMES = 5.0
+"""Minimum ratio of a cell to the middle one of its column: figures spread by factors anyway."""
+
+HALF = 0.5
+"""Minimum part of the sum of its column."""
+
+NEAR_PCT = 90.0
+"""Minimum percentage of use that is worth a word."""
+
+NEAR = 0.8
+"""Part of a limit from which it is nearly used up."""
+
+TOLD = 3
+"""Number of cells of a kind that are told per listing, the largest first."""
+
+QUOTED = 60
+"""Maximum number of characters of a cell in a headline."""
+
+UNLIKE_SHARE, LIMIT_SHARE, ERROR_SHARE = 0.3, 0.4, 0.25
+"""Shares by which such cells are ranked: nobody knows what they cost, so that measured time comes first."""
+
+FIGURE = re.compile(r"[<>~]?([-+]?[0-9][0-9,]{0,20}(?:\.[0-9]{1,9})?)[ ]?([A-Za-zµ%/]{0,6})")
+FACTORS = {
+    "": 1.0, "%": 1.0, "B": 1.0, "k": 1e3, "K": 1e3, "kB": 1e3, "KB": 1e3, "Ki": 2.0**10, "KiB": 2.0**10, "m": 1e-3, "M": 1e6, "MB": 1e6,
+    "Mi": 2.0**20, "MiB": 2.0**20, "G": 1e9, "GB": 1e9, "Gi": 2.0**30, "GiB": 2.0**30, "T": 1e12, "TB": 1e12, "Ti": 2.0**40, "TiB": 2.0**40,
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "x": 1.0,
+}  # fmt: skip
+"""Factors of units. Only figures of one column are compared, so that `m` may be a thousandth of a processor."""
+
+NAMES = re.compile(
+    r"(?i)(?:p?pid|tid|lwp|spid|uid|gid|port|l?rport|inode|id|.*[_ ]id|no|nr|num|#|idx|index|line|seq|serial|major|minor|rank|order|ni|nice"
+    r"|pri|prio|priority|weight|ver|version|year|date|.*time ?stamp.*|start(?:ed)?|begin|end|offset|addr(?:ess)?|vlan|metric|as|hop|ttl|age|last"
+    r"|created|uptime|since|size|total|capacity|limit|max.*|hard|soft|blocks|1k-blocks|free|avail.*|idle|id\b.*|quota|cells?|row|level|depth)"
+)
+"""Columns whose numbers are names, moments or what there is, so that a large one tells nothing."""
+
+USE = re.compile(
+    r"(?i)(?:^|[^a-z])(?:used?|usage|util|utili[sz]ation|busy|cap|capacity|full|filled)(?:[^a-z]|$)|^(?:cpu|mem|memory|disk|swap|i) ?(?:use)? ?%"
+)
+"""Columns of percentages of use."""
+
+USED = re.compile(r"(?i)(?:used|usage|in[ _]use|current|cur|active|allocated|alloc|now|count|open)")
+LIMIT = re.compile(
+    r"(?i)(?:limit|max(?:imum)?|max_.*|hard|hard limit|quota|capacity|size|1k-blocks|total|configured|allowed|inodes)"
+)
+
+ERRORS = re.compile(
+    r"(?i)(?:^|[_ ./-])(?:restarts?|err|errors?|errs|drop|drops|dropped|retries|retrans|retransmits?|resent|fail|fails|failed|failures?|overruns?"
+    r"|timeouts?|evicted|evictions?|rejected|rejects|refused|lost|loss|collisions?|cksum|bad|aborted|discards?|stalls?)(?:[_ ./%-]|$)"
+)
+"""Columns that count what should not happen."""
+
+LABELS = re.compile(
+    r"(?i)(?:name|names|pod|container|device|disk|file ?system|mounted on|interface|iface|command|cmd|process|host|node|queue|topic|table"
+    r"|user|service|unit|resource|resource_name|database|pool)"
+)
+"""Columns that say what a row is about."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a column of figures: what its row is about, its line, as printed, and as a number."""
+
+    label: str
+    line: int
+    text: str
+    value: float
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield cells that stand out, the largest share first."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "row_no", "heading", "cells"]
+    rows = (
+        case.scan("rows", columns, pl.col("heading").is_not_null() & pl.col("cells").is_not_null())
+        .sort("artifact_id", "part", "table_no", "row_no", "line_no", nulls_last=True)
+        .group_by("artifact_id", maintain_order=True)
+        .head(MOST_ROWS)
+        .collect(engine="streaming")
+        .to_dicts()
+    )
+    found: list[Sighting] = []
+    for _, held in groupby(rows, key=lambda r: (r["artifact_id"], r["part"], r["table_no"])):
+        found += _table(list(held))
+    yield from sorted(found, key=lambda s: (-(s.share or 0.0), s.lines[0].line_from))
+
+
+def figure_of(cell: str) -> float | None:
+    """Return a cell as a number in its base unit, None if it is none.
+
+    >>> figure_of("985m"), figure_of("1,024 KiB"), figure_of("97%"), figure_of("web-1")
+    (0.985, 1048576.0, 97.0, None)
+    """
+    found = FIGURE.fullmatch(cell.strip())
+    if found is None or found[2] not in FACTORS:
+        return None
+    return float(found[1].replace(",", "")) * FACTORS[found[2]]
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    heading = rows[0]["heading"]
+    if len(heading) < 2 or len({name or "" for name in heading}) < len(heading):
+        return
+    labels = [_label(r) for r in rows]
+    columns: dict[str, list[Cell]] = {}
+    for n, name in enumerate(heading):
+        cells = [
+            (r, label, (r["cells"][n] if n < len(r["cells"]) else None) or "")
+            for r, label in zip(rows, labels, strict=True)
+        ]
+        figures = [
+            (Cell(label, r["line_no"], c[:QUOTED], v)) for r, label, c in cells if (v := figure_of(c)) is not None
+        ]
+        # A column of figures has hardly anything else.
+        if name and figures and 5 * len(figures) >= 4 * sum(bool(c.strip()) and c.strip() != "-" for _, _, c in cells):
+            columns[name] = figures
+    yield from _unlike(rows[0], columns)
+    yield from _near(rows[0], columns)
+    yield from _errors(rows[0], columns)
+
+
+def _label(row: dict[str, Any]) -> str:
+    """Return what a row is about: the cells of the columns that name things, else the first that is no figure."""
+    pairs = list(zip(row["heading"], row["cells"], strict=False))
+    named = [c for name, c in pairs if c and name and LABELS.fullmatch(name) and figure_of(c) is None]
+    if not named:
+        named = [c for _, c in pairs if c and figure_of(c) is None and re.search(r"[A-Za-z/]", c)][:1]
+    text = " ".join(named[:2]) or f"row {row['row_no'] or row['line_no']}"
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 3]}..."
+
+
+def _unlike(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:
+    """Yield the cell of each column that is far above the others; the columns with the largest ratio first."""
+    found: list[tuple[float, Sighting]] = []
+    for name, cells in columns.items():
+        if len(cells) < ROWS or NAMES.fullmatch(name) or any(c.value < 0 for c in cells):
+            continue
+        top = max(cells, key=lambda c: c.value)
+        others = [c for c in cells if c is not top]
+        middle = median(c.value for c in others)
+        whole = sum(c.value for c in cells)
+        if not top.value or top.value < TIMES * middle or top.value < HALF * whole or whole == float("inf"):
+            continue
+        usual = min(others, key=lambda c: abs(c.value - middle))
+        made = _cell(
+            first,
+            name,
+            top,
+            f"{name} of {top.label} is {top.text}, the others {usual.text} (middle of {len(others)})",
+            UNLIKE_SHARE,
+            against=("the middle of the others", middle),
+            more=((usual, "a usual one"),),
+        )
+        found.append((top.value / middle if middle else float("inf"), made))
+    found.sort(key=lambda x: -x[0])
+    yield from (made for _, made in found[:TOLD])
+
+
+def _near(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:
+    """Yield percentages of use near 100, and used amounts near the limit beside them."""
+    told: set[int] = set()
+    for name, cells in columns.items():
+        if not USE.search(name) or NAMES.fullmatch(name):
+            continue
+        full = [
+            c for c in cells if NEAR_PCT <= c.value <= 100 and ("%" in c.text or "%" in name or "pct" in name.lower())
+        ]
+        for cell in sorted(full, key=lambda c: -c.value)[:TOLD]:
+            told.add(cell.line)
+            yield _cell(
+                first, name, cell, f"{name} of {cell.label} is {cell.text}", LIMIT_SHARE, against=("all of it", 100.0)
+            )
+    used = next((name for name in columns if USED.fullmatch(name)), None)
+    limit = next((name for name in columns if LIMIT.fullmatch(name)), None)
+    if used is None or limit is None:
+        return
+    limits = {c.line: c for c in columns[limit]}
+    pairs = [(c, limits[c.line]) for c in columns[used] if c.line in limits and c.line not in told]
+    near = [(c, of) for c, of in pairs if 0 < of.value < UNLIMITED and NEAR * of.value <= c.value <= 2 * of.value]
+    for cell, of in sorted(near, key=lambda x: -x[0].value / x[1].value)[:TOLD]:
+        text = f"{used} of {cell.label} is {cell.text}, {limit} is {of.text}"
+        yield _cell(first, used, cell, text, LIMIT_SHARE, against=(limit, of.value))
+
+
+def _errors(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:
+    """Yield columns that count what should not happen and are not 0."""
+    for name, cells in columns.items():
+        counted = [c for c in cells if c.value > 0]
+        if not ERRORS.search(name) or not counted:
+            continue
+        top = max(counted, key=lambda c: c.value)
+        more = f"; {len(counted):,} of {len(cells):,} rows have some" if len(cells) > 1 else ""
+        yield _cell(first, name, top, f"{name} of {top.label} is {top.text}{more}", ERROR_SHARE, against=("none", 0.0))
+
+
+def _cell(
+    first: dict[str, Any],
+    name: str,
+    cell: Cell,
+    headline: str,
+    share: float,
+    *,
+    against: tuple[str, float],
+    more: Sequence[tuple[Cell, str]] = (),
+) -> Sighting:
+    return Sighting(
+        "listed",
+        f"{name} of {cell.label}",
+        headline,
+        "listed_value",
+        cell.value,
+        "",
+        (
+            Lines(first["artifact_id"], cell.line, cell.line, f"{name} {cell.text}"),
+            *(Lines(first["artifact_id"], c.line, c.line, role) for c, role in more if c.line != cell.line),
+        ),
+        **place(first),
+        against=against[0],
+        against_value=against[1],
+        share=share,
+    )

@@ -1,0 +1,76 @@
+"""In a listing that no format knows, what is unlike the rest, near its limit, or counts errors is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.listed_values import NEAR_PCT, ROWS, TIMES, observe
+from rules.observers.observer import Sighting
+
+
+def listing(text: str, table: int = 1) -> list[Sighting]:
+    heading, *rows = (line.split() for line in text.strip().splitlines())
+    made = [
+        {"line_no": n, "table_no": table, "row_no": n - 1, "heading": heading, "cells": cells}
+        for n, cells in enumerate(rows, 2)
+    ]
+    return list(observe(Case.of_tables({"rows": made})))
+
+
+def heads(text: str) -> list[str]:
+    return [s.headline for s in listing(text)]
+
+
+PODS = """
+NAME   CPU(cores)  MEMORY(bytes)
+web-1  12m         210Mi
+web-2  11m         212Mi
+web-3  985m        220Mi
+web-4  13m         208Mi
+"""
+
+
+def test_a_cell_unlike_the_others_of_its_column() -> None:
+    (made,) = listing(PODS)
+    assert made.headline == "CPU(cores) of web-3 is 985m, the others 12m (middle of 3)"
+    assert [(c.line_from, c.role) for c in made.lines] == [(4, "CPU(cores) 985m"), (2, "a usual one")]
+
+
+@pytest.mark.parametrize(("largest", "n"), [(TIMES, 1), (TIMES - 0.1, 0)])
+def test_five_times_the_middle_and_most_of_the_sum(largest: float, n: int) -> None:
+    rows = "\n".join(f"t{k} {'1.0' if k else largest}" for k in range(ROWS + 1))
+    assert len(heads(f"TABLE reads\n{rows}")) == n
+
+
+def test_numbers_that_are_names_and_short_listings_say_nothing() -> None:
+    assert heads("COMMAND PID\na 1\nb 2\nc 3\nd 30000\n") == []
+    assert heads("NAME reads\na 1\nb 2\nc 3000\n") == []
+    assert heads("NAME reads\na 5\nb 6\nc 5\nd 6\n") == []
+    assert list(observe(Case.of_tables({}))) == []
+
+
+@pytest.mark.parametrize(("used", "n"), [(NEAR_PCT, 1), (NEAR_PCT - 1, 0), (101, 0)])
+def test_use_near_all_of_it(used: float, n: int) -> None:
+    assert len(heads(f"Filesystem Size Use% Mounted\n/dev/sda1 20G {used:.0f}% /\n/dev/sdb1 20G 3% /data\n")) == n
+
+
+def test_what_is_used_beside_its_limit() -> None:
+    assert heads("NAME used limit\nfiles 1000 1024\nlocks 5 1024\n") == ["used of files is 1000, limit is 1024"]
+    assert heads("NAME used limit\nfiles 100 1024\nlocks 5 0\n") == []
+
+
+def test_columns_of_errors_that_are_not_zero() -> None:
+    text = "NAME READY RESTARTS\nweb-1 1/1 0\nweb-2 1/1 37\nweb-3 1/1 2\n"
+    assert heads(text) == ["RESTARTS of web-2 is 37; 2 of 3 rows have some"]
+    assert heads("NAME errors\neth0 0\neth1 0\n") == []
+
+
+def test_a_paste_from_end_to_end(tmp_path: Path) -> None:
+    from rules.case.reading import open_paths
+
+    (tmp_path / "top.txt").write_text("$ kubectl top pods\n" + PODS.lstrip(), encoding="utf-8")
+    case = Case(open_paths([tmp_path / "top.txt"], None, tmp_path)[0]).with_text()
+    assert [s.subject for s in observe(case)] == ["CPU(cores) of web-3"]
