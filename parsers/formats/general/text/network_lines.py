@@ -10,8 +10,14 @@ import re
 UNITS = {"ms": 1e-3, "msec": 1e-3, "usec": 1e-6, "us": 1e-6, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0}
 
 _BEGINS = re.compile(
-    r"[ \t]*(?:timeout was|DNS request|;; (?:Query time|connection|communications|Warning)|\*\* server can|-- Information|[0-9]{1,2}[ .])"
+    r"[ \t]*(?:timeout was|DNS request|;; (?:Query time|connection|communications|Warning)|\*\* server can|-- Information|[0-9]{1,2}[ .]"
+    r"|[0-9]{1,20} bytes )"
 )
+_COPIED = re.compile(
+    r"[ \t]*([0-9]{1,20}) bytes (?:\([^)]{1,60}\) )?(?:copied|transferred),? (?:in )?([0-9]{1,9}(?:[.,][0-9]{1,9})?) s(?:ecs?|econds)?\b.*"
+)
+"""dd, with the decimal sign of the user's language."""
+
 _TIMEOUT = re.compile(r"[ \t]*timeout was ([0-9]+) (seconds?)\.?[ \t]*")
 _QUERY = re.compile(r"[ \t]*;; Query time: ([0-9]+) (msec|usec|ms|us)\b.*")
 _LINK = re.compile(r"[ \t]*-- Information acquired via protocol (\S+) in ([0-9.]+)(ms|us|s)\..*")
@@ -37,12 +43,16 @@ def measured(line: str) -> Measured | None:
 
     >>> measured("    timeout was 2 seconds.")
     ('a DNS request that timed out', 2.0, None, 'timeout was 2 seconds.')
+    >>> measured("511705088 bytes (512 MB, 488 MiB) copied, 232,651 s, 2,2 MB/s")[:2]
+    ('a copy of 511,705,088 bytes', 232.651)
     >>> measured(" 4  wan (10.9.1.1)  181.3 ms  180.2 ms *")[:3], measured("  3    12 ms    *   11 ms  10.0.0.1")[:3]
     (('hop 4 wan (10.9.1.1)', 0.1802, None), ('hop 3 10.0.0.1', 0.011, None))
     """
     if len(line) > 300 or not _BEGINS.match(line):
         return None
     text = line.strip()
+    if found := _COPIED.fullmatch(line):
+        return f"a copy of {int(found[1]):,} bytes", float(found[2].replace(",", ".")), None, text
     if found := _TIMEOUT.fullmatch(line):
         return "a DNS request that timed out", float(found[1]), None, text
     if text == "DNS request timed out.":

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from parsers.formats.general.text import records, reports, stacks, tables
+from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
 from parsers.formats.general.text.single_lines import (
     ADVICE,
@@ -314,6 +315,9 @@ class Paragraphs:
         if _COMMENT.match(line):
             self.prose.append(no)
             return
+        if mounted := options_of(line):
+            self._pairs(no, mounted[1], title=mounted[0])
+            return
         self._pairs(no, pairs_of(line))
 
     def _measured(self, no: int, op: str, elapsed: float | None, ok: bool | None, text: str) -> None:
@@ -341,8 +345,8 @@ class Paragraphs:
             ok=None,
         )
 
-    def _pairs(self, no: int, pairs: list[Pair]) -> None:
-        now, title = self.state.get("now"), self.state.get("title")
+    def _pairs(self, no: int, pairs: list[Pair], title: str | None = None) -> None:
+        now, title = self.state.get("now"), title or self.state.get("title")
         for pair in pairs:
             if pair.setting or pair.num is None:
                 # A size such as 128M compares with no other number.

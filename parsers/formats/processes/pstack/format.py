@@ -76,6 +76,8 @@ FORMAT = Format(
 
 
 _SUN_FRAME = re.compile(SUN_FRAME)
+_COPIED = re.compile(r"[ \t]*[0-9]+ bytes ")
+"""How dd tells what it copied; its number of bytes looks like the address of a frame."""
 
 
 def claim(head: Head) -> Claim | None:
@@ -84,7 +86,7 @@ def claim(head: Head) -> Claim | None:
     if "(" not in text:
         return None
     first = head.lines[:400]
-    frames, more = sum(1 for x in first if "(" in x and _SUN_FRAME.match(x)), 0
+    frames, more = sum(1 for x in first if "(" in x and _SUN_FRAME.match(x) and not _COPIED.match(x)), 0
     if "lwp#" in text or "thread#" in text or "tid#" in text:
         threads = sum(1 for x in first if re.match(LWP, x))
         frames += sum(1 for x in first if re.match(AIX_FRAME, x))
