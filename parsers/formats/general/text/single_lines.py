@@ -182,12 +182,13 @@ ADVICE = re.compile(
 """Words by which a person says what could be, not what is."""
 
 COMPLAINT = re.compile(
-    r"[ \t]*(?:\S{1,60}: )?\[?(?i:(?P<severity>error|warning|fatal|panic|critical|severe))\]?(?:[ ]?[:\]!]| [0-9]+ \()"
+    r"(?:\^[A-Z])?[ \t]*(?:\S{1,60}: )?\[?(?i:(?P<severity>error|warning|fatal|panic|critical|severe))\]?(?:[ ]?[:\]!]| [0-9]+ \()"
     r"|[ \t]*[A-Z]{2,6}-[0-9]{3,6}: "
-    r"|[ \t]*(?:[\w./@-]{1,60}(?:\[[0-9]+\])?: |\* |;; |\*\* |debug[123]: ).*?(?i:timed out|refused|denied|no such (?:file|device|process)"
+    r"|(?:\^[A-Z])?[ \t]*(?:[\w./@-]{1,60}(?:\[[0-9]+\])?: |\* |;; |\*\* |debug[123]: ).*?(?i:timed out|refused|denied|no such (?:file|device|process)"
     r"|cannot|can't|unable to|failed|unreachable|reset by peer|too many|not found|out of memory|no space left|broken pipe|closed by (?:remote|peer)"
     r"|temporarily unavailable|not permitted|no route to host|no servers could|not responding|name or service not known)"
-    r"|(?i:Error (?:response )?from \w+|DNS request timed out\.|Connection (?:closed|reset|refused|timed out|to \S+ (?:closed|timed out))\b"
+    r"|(?:\^[A-Z])?(?i:(?:[\w./@-]{1,60}: )?Error (?:response )?from \w+|DNS request timed out\."
+    r"|Connection (?:closed|reset|refused|timed out|to \S+ (?:closed|timed out))\b"
     r"|Could not open connection to |The connection to the server |Unable to connect to |(?:Resolving|Connecting to|Read error) .{0,200}?(?:failed|timed out)"
     r"|HTTP request sent, awaiting response\.\.\. [45][0-9]{2}|verify error:|connect:errno=|no peer certificate available"
     r"|Segmentation fault|Killed(?: +\S.*)?$|Bus error|Aborted(?: \(core dumped\))?$|Permission denied \(|Request timed out\.?$)"
