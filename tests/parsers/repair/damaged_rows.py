@@ -15,8 +15,8 @@ from tests.parsers.formats.evidence import Run, parse_bytes
 from tests.parsers.repair.damages import Anatomy, Damage
 
 PLACES = {
-    "line_no", "line_end", "part", "sample", "first", "seq", "prev_line", "prev_name", "done_line", "contiguous", "gap_s", "delta_s", "interval_s",
-    "dur_hi_s", "delta", "mode", "complete", "frame", "agg", "traced_f",
+    "line_no", "line_end", "frame_lines", "part", "sample", "first", "seq", "prev_line", "prev_name", "done_line", "contiguous", "gap_s", "delta_s",
+    "interval_s", "dur_hi_s", "delta", "mode", "complete", "frame", "agg", "traced_f",
 }  # fmt: skip
 """Columns that depend on the position among other rows, so they change with the lines around."""
 
