@@ -130,7 +130,7 @@ def is_kept(var: Path) -> bool:
         return connection.execute("SELECT n FROM kept").fetchall() == [(42,)]
 
 
-def gone(pids: dict[str, int], seconds: float = 15) -> list[str]:
+def gone(pids: dict[str, int], seconds: float = 40) -> list[str]:
     """Return the names of those that still run after `seconds`."""
     end = time.monotonic() + seconds
     while (left := [name for name, pid in pids.items() if command_line(pid)]) and time.monotonic() < end:
