@@ -3,8 +3,9 @@
 Inputs: every table that an observer reads. Columns: observer, kind, subject, headline (one sentence, no cause), name,
 value, unit (the quantity), against, against_value (what it is compared with), seconds (wall time on somebody's way),
 share (0 to 1), of_s (non-idle seconds of the artifact in its scope), n, failure (ended a step), idle (reason why nobody
-loses time, NULL if somebody may), normal (a measure within its bounds), signatures (names of mechanisms, else words),
-asks (what its signatures ask for), means (what the subject stands for), mechanism, layer, strength (of the best signature), t_from, t_to (s, of the clock),
+loses time, NULL if somebody may), normal (a measure within its bounds), beside (what else the same lines tell), joins, short (those with the same word are
+told as one, and what each adds), signatures (names of mechanisms, else words), asks (what its signatures ask for), means
+(what the subject stands for), mechanism, layer, strength (of the best signature), t_from, t_to (s, of the clock),
 line_no, line_end (first citation), evidence (all citations, at most 20 lines).
 Worked example: a poll of 5.005 s on a socket to port 53 among looks-up of 2 ms: observer long-waits, value 5.005, unit
 s, against "the other calls of the same kind" 0.002, mechanism resolver-timeout.
@@ -52,6 +53,9 @@ TABLE = DerivedTable(
         "failure": pl.Boolean(),
         "idle": pl.String(),
         "normal": pl.Boolean(),
+        "beside": pl.String(),
+        "joins": pl.String(),
+        "short": pl.String(),
         "signatures": pl.List(pl.String()),
         "asks": pl.List(pl.String()),
         "means": pl.String(),
@@ -79,6 +83,9 @@ def version(rules: Path) -> str:
         made.update(path.read_bytes())
     return made.hexdigest()[:12]
 
+
+QUOTES = ("headline", "subject", "beside", "short")
+"""Columns that may quote the evidence."""
 
 MOST_ASKS = 3
 """Maximum number of asks of signatures that are kept per sighting, the nearest first."""
@@ -133,8 +140,7 @@ def _row(s: Sighting, observer: str, os: str | None) -> dict[str, Any]:
     plain = {k: getattr(s, k) for k in TABLE.columns if hasattr(s, k)}
     return {
         **plain,
-        "headline": without_secrets(s.headline),
-        "subject": without_secrets(s.subject) if s.subject else s.subject,
+        **{k: without_secrets(text) if (text := getattr(s, k)) else text for k in QUOTES},
         "artifact_id": first.artifact if first else None,
         "line_no": first.line_from if first else None,
         "line_end": first.line_to if first else None,

@@ -145,7 +145,7 @@ def judge(
     )
     systems = {host or "": runner.host_os(host) for host in {None, *(s.host for s in case.stretches)}}
     leading = (verdict.hypothesis, verdict.layer) if verdict.hypothesis and verdict.layer else None
-    wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable, leading, watched.rows)
+    wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable, leading, watched.told)
     if verdict.state in ("cannot tell", "nothing wrong seen") and (found := lead(explained)):
         settled_by = next((a.ask for a in wanted_next if found.mechanism.mechanism in a.decides), None)
         verdict = as_verdict(found, verdict.missing, settled_by)

@@ -2,7 +2,8 @@
 
 An observation weighs by its seconds on the way of the symptom where these are known, else by its share, else by how far
 it is from normal. What is idle or harmless comes last. Of several that say the same, the first is shown first and the
-others later, so that the first seven show different things.
+others later, so that the first seven show different things. Those of which their observer says that they belong together
+(counters of one group, waits at the same place, complaints of one minute) are told as one, by the words of the largest.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rules.case.case import Case
+from rules.derived.observations import MOST_ASKS
 from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity
+from rules.observers.observer import MOST_LINES
 
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
@@ -36,16 +39,20 @@ FAILED_STEP = 0.35
 REMARK = 0.08
 """Weight of a setting or total that nothing is compared with."""
 
+ALSO = 5
+"""Maximum number of observations that the sentence of the largest names too; further ones are counted."""
+
 
 @dataclass(frozen=True)
 class Observed:
     """What the observers saw of a case: ranked rows of what stands out, observations, measures, and failures.
 
-    `observations` holds the rows and the measures within bounds that are told beside them, `measures` every row with a
-    figure.
+    `told` holds the rows with those that belong together as one, `observations` these and the measures within bounds that
+    are told beside them, `measures` every row with a figure.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
+    told: tuple[dict[str, Any], ...] = ()
     observations: tuple[Observation, ...] = ()
     measures: tuple[dict[str, Any], ...] = ()
     failed: tuple[Failed, ...] = ()
@@ -57,13 +64,15 @@ def observed(case: Case, cite: Cite) -> Observed:
     rows = [row for name in tables for row in case.scan(name).collect().to_dicts()]
     failed = tuple(Failed(f"observer {r['observer']}", r["headline"], r["host"]) for r in rows if r["kind"] == "failed")
     cited = [r for r in rows if r["evidence"]]
-    first = ranked([r for r in cited if not r["normal"]], _excess(case))
+    outstanding, excess_s = [r for r in cited if not r["normal"]], _excess(case)
+    first = ranked(together(outstanding, excess_s), excess_s)
     busy = [r for r in first if not r["idle"]]
     fill = within_bounds([r for r in cited if r["normal"]])[: max(0, FIRST_SHOWN - len(busy))]
     kept: dict[str, dict[str, Any]] = {}
     for row in [*busy, *fill, *(r for r in first if r["idle"])]:
         kept.setdefault(_key(case, row), row)
     return Observed(
+        tuple({_key(case, row): row for row in ranked(outstanding, excess_s)}.values()),
         tuple(row for row in kept.values() if not row["normal"]),
         tuple(_observation(n, key, row, cite) for n, (key, row) in enumerate(kept.items(), 1)),
         tuple(r for r in rows if r["value"] is not None),
@@ -115,6 +124,34 @@ def weight(row: dict[str, Any], excess_s: float | None) -> float:
     return made
 
 
+def together(rows: Sequence[dict[str, Any]], excess_s: float | None) -> list[dict[str, Any]]:
+    """Return the rows with those that belong together (`joins`) as one: the heaviest, which names the others and cites them.
+
+    They are of one observer, host, kind and mechanism.
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for n, row in enumerate(rows):
+        same = ("observer", "artifact_id", "host", "kind", "mechanism", "idle", "joins")
+        key = tuple(row[k] for k in same) if row["joins"] else (n,)
+        groups.setdefault(key, []).append(row)
+    return [_joined(sorted(held, key=lambda r: -weight(r, excess_s))) for held in groups.values()]
+
+
+def _joined(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    first, others = rows[0], rows[1:]
+    if not others:
+        return first
+    named = ", ".join(r["short"] for r in others[:ALSO])
+    more = f" and {len(others) - ALSO:,} more" if len(others) > ALSO else ""
+    more += f"; {len(rows):,} in all" if len(others) > 1 else ""
+    evidence = list(first["evidence"])
+    for cited in (c for r in others for c in r["evidence"]):
+        if sum(c["line_to"] - c["line_from"] + 1 for c in [*evidence, cited]) <= MOST_LINES:
+            evidence.append(cited)
+    asks = list(dict.fromkeys(ask for r in rows for ask in r["asks"] or ()))[:MOST_ASKS]
+    return {**first, "also": f"also {named}{more}", "evidence": evidence, "asks": asks}
+
+
 def ranked(rows: Sequence[dict[str, Any]], excess_s: float | None) -> list[dict[str, Any]]:
     """Return the rows in the order in which they are shown, at most `SHOWN`; idle ones last."""
     left = [(weight(row, excess_s), n, row) for n, row in enumerate(rows)]
@@ -164,7 +201,7 @@ def _observation(rank: int, key: str, row: dict[str, Any], cite: Cite) -> Observ
         rank=rank,
         observer=row["observer"],
         kind=row["kind"],
-        headline=row["headline"],
+        headline="; ".join(filter(None, (row["headline"], row["beside"], row.get("also")))),
         means=row["means"],
         subject=row["subject"],
         host=row["host"],

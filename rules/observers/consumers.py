@@ -47,6 +47,12 @@ ZOMBIES = 5
 WAITS_PCT = 20.0
 """Minimum part of a thread's time that it waits for a processor, a lock or a page."""
 
+HALF = 0.5
+"""Minimum part of the largest of its program that a process uses to be called one like it."""
+
+MANY = 3
+"""Minimum number of processes of one program that are told together."""
+
 TOP = 3
 """Number of processes of a listing that are told, the largest first."""
 
@@ -81,7 +87,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _processes(case: CaseTables) -> Iterator[Sighting]:
-    columns = [*PAGE, "pid", "lwp", "comm", "args", "state", "ending", "cpu_pct", "rss_kb", "mem_pct", "nlwp"]
+    columns = [*PAGE, "pid", "ppid", "lwp", "comm", "args", "state", "ending", "cpu_pct", "rss_kb", "mem_pct", "nlwp"]
     rows = case.scan("ps", columns).filter(pl.col("lwp").is_null())
     named = rows.with_columns(
         pl.coalesce("comm", pl.col("args").str.extract(r"^\S*?([^/\s]+)(?:\s|$)"), pl.lit("a process")).alias("who")
@@ -108,19 +114,35 @@ def _largest(
             value.max().alias("worst"),
             pl.len().alias("n"),
             pl.col("mem_pct").median(),
+            pl.col("ppid").first(),
             pl.col("line_no").get(value.arg_max()),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
         )
         .with_columns(pl.col("v").sum().over("artifact_id").alias("all"), pl.len().over("artifact_id").alias("listed"))
+        .with_columns((pl.col("v") >= HALF * pl.col("v").max().over("artifact_id", "who")).alias("as_much"))
+        .with_columns(
+            pl.col("as_much").sum().over("artifact_id", "who").alias("alike"),
+            pl.col("v").filter("as_much").sum().over("artifact_id", "who").alias("together"),
+            pl.col("ppid")
+            .filter("as_much")
+            .drop_nulls()
+            .unique()
+            .implode()
+            .over("artifact_id", "who")
+            .alias("parents"),
+        )
         .filter(pl.col("v").rank("ordinal", descending=True).over("artifact_id") <= TOP)
         .sort("artifact_id", "v", descending=[False, True])
         .collect(engine="streaming")
     )
     seen: set[int] = set()
+    many: set[tuple[int, str]] = set()
     for row in each.iter_rows(named=True):
-        if row["v"] <= 0:
+        if row["v"] <= 0 or (row["artifact_id"], row["who"]) in many:
             continue
+        if row["alike"] >= MANY:
+            many.add((row["artifact_id"], row["who"]))
         share = row["v"] / row["all"]
         first = row["artifact_id"] not in seen
         seen.add(row["artifact_id"])
@@ -149,7 +171,14 @@ def _largest(
             n=row["n"],
             seen=({"process": str(row["who"]), "counter": f"ps.{column}"}, {"process": str(row["who"])}),
             normal=not stands,
+            beside=_alike(row, took, unit) if row["alike"] >= MANY else None,
         )
+
+
+def _alike(row: Mapping[str, Any], took: str, unit: str) -> str:
+    """Return what processes of one program that use about as much have in common."""
+    children = f", all children of process {row['parents'][0]}" if len(row["parents"]) == 1 else ""
+    return f"{row['alike']:,} processes of {row['who']} {took.replace('holds', 'hold')} {figure(row['together'], unit)} together{children}"
 
 
 def _counted(rows: pl.LazyFrame, by: list[str], least: int, subject: str, says: str) -> Iterator[Sighting]:

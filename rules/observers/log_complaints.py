@@ -12,13 +12,14 @@ grouping by what stays constant, see `log_templates`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.log_templates import template
+from rules.observers.log_times import quoted
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen, recognise
 
@@ -91,6 +92,12 @@ BURST_LINES = 10
 
 QUOTED = 140
 """Maximum number of characters of a line in a headline."""
+
+QUOTED_TOO = 80
+"""Maximum number of characters of a line that is told with another."""
+
+APART_LINES = 20
+"""Maximum number of lines between two single complaints without a stamp that are told together."""
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -180,8 +187,34 @@ def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
         known.append((row, kind))
         if kind == "error":
             complaints[row["artifact_id"]] = complaints.get(row["artifact_id"], 0) + row["n"]
+    joins = _together([row for row, _ in known if row["n"] == 1])
     for row, kind in known:
-        yield _sighting({**row, "errors": complaints.get(row["artifact_id"], 0)}, kind, _names(row))
+        whole = {
+            **row,
+            "errors": complaints.get(row["artifact_id"], 0),
+            "joins": joins.get((row["artifact_id"], row["first"])),
+        }
+        yield _sighting(whole, kind, _names(row))
+
+
+def _together(single: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], str]:
+    """Return for complaints that came once which of them came within one minute of each other: one event, many words."""
+    made: dict[tuple[int, int], str] = {}
+    last: Mapping[str, Any] | None = None
+    for row in sorted(single, key=lambda r: (r["artifact_id"], r["first"])):
+        key = (row["artifact_id"], row["first"])
+        near = last is not None and last["artifact_id"] == row["artifact_id"] and _near(last, row)
+        made[key] = (
+            made[last["artifact_id"], last["first"]] if last is not None and near else f"since line {row['first']}"
+        )
+        last = row
+    return made
+
+
+def _near(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if one["t_from"] is None or other["t_from"] is None:
+        return bool(other["first"] - one["first"] <= APART_LINES)
+    return bool(abs(other["t_from"] - one["t_from"]) <= BURST_S)
 
 
 def _names(row: Mapping[str, Any]) -> tuple[Seen, ...]:
@@ -198,9 +231,8 @@ def _burst(row: Mapping[str, Any]) -> bool:
 
 
 def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sighting:
-    quoted = " ".join(str(row["text"]).split())
-    quoted = quoted if len(quoted) <= QUOTED else f"{quoted[: QUOTED - 3]}..."
-    code = f"{row['code']}: " if row["code"] and row["code"] not in quoted else ""
+    said = quoted(row["text"], QUOTED)
+    code = f"{row['code']}: " if row["code"] and row["code"] not in said else ""
     n, burst = row["n"], _burst(row)
     times = "Once" if n == 1 else f"{n:,} times"
     if n > 1 and row["t_from"] is not None and row["t_to"] > row["t_from"]:
@@ -214,15 +246,15 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     else:
         share = UNKNOWN_SHARE * n / lines
         of = f"{figure(100 * n / lines, '%')} of the {lines:,} lines" if lines > n else None
-    cited = [(row["first"], "first")]
+    cited = [(row["first"], "first" if n > 1 else said)]
     if burst and row["peak_line"] not in (row["first"], row["last"]):
         cited.append((row["peak_line"], "most within one minute"))
     if row["last"] != row["first"]:
         cited.append((row["last"], "last"))
     return Sighting(
         kind=kind,
-        subject=f"{code}{quoted}",
-        headline=f'{times}: "{code}{quoted}"' + (f", {of}" if of else ""),
+        subject=f"{code}{said}",
+        headline=f'{times}: "{code}{said}"' + (f", {of}" if of else ""),
         name="lines_count",
         value=float(n),
         unit="count",
@@ -236,4 +268,6 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         n=n,
         seen=seen,
         failure=bool(row["ended"]) and kind == "error",
+        joins=row["joins"],
+        short=f'"{quoted(code + said, QUOTED_TOO)}"',
     )

@@ -11,6 +11,7 @@ Cost: one streaming pass each; what is kept is one row per template, and the lin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,9 +86,20 @@ UNITS |= dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "millise
 UNITS |= dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0)
 
 
+STAMP = re.compile(
+    r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\]?[:,]?\s+|^\[\s*\d+\.\d+\]\s*"
+)
+"""A stamp at the beginning of a line: it takes the place of words, and the cited line shows it."""
+
+
 def quoted(text: Any, most: int = QUOTED) -> str:
-    """Return a line as a headline quotes it: blanks put together, cut."""
+    """Return a line as a headline quotes it: without its stamp, blanks put together, cut.
+
+    >>> quoted("2020-06-16 04:59:02.003: [ CSSD][42]clssnmKillNode:  node 2", 40)
+    '[ CSSD][42]clssnmKillNode: node 2'
+    """
     made = " ".join(str(text or "").split())
+    made = STAMP.sub("", made) or made
     return made if len(made) <= most else f"{made[: most - 3]}..."
 
 
@@ -201,6 +213,7 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
     middle = known.group_by(key).agg(pl.col("gap").median().alias("middle"), pl.len().alias("n"))
     far = known.filter(pl.col("gap") >= GAP_S).join(middle, on=key, nulls_equal=True)
     far = far.filter((pl.col("n") >= REGULAR) & (pl.col("gap") >= TIMES * pl.col("middle"))).top_k(MOST, by="gap")
+    far = far.with_columns(template(pl.col("said")).alias("from"), template(pl.col("text")).alias("to"))
     for row in far.collect().sort("gap", descending=True).iter_rows(named=True):
         a = row["artifact_id"]
         who = f"process {row['pid']}" if row["pid"] is not None else "the log"
@@ -223,6 +236,8 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
             against="the middle gap",
             against_value=row["middle"],
             seen=({"seconds": round(row["gap"], 6)},),
+            joins=f"{row['from']} to {row['to']}",
+            short=f"{figure(row['gap'], 's')} of {who}",
         )
 
 

@@ -67,6 +67,8 @@ class Sighting:
     - `seen` lists the names by which signatures may recognise it, nearest first (the leaf of a stack).
     - `idle` is the reason why nobody loses time by it; `failure` marks a failure that ended a step.
     - `normal` marks a measure within its bounds: it is not shown.
+    - `beside`: what else the same lines tell, said after the headline where the observation is shown.
+    - `joins`: sightings of one kind and mechanism with the same word are told as one, each of the others by its `short`.
     """
 
     kind: str
@@ -91,6 +93,9 @@ class Sighting:
     idle: str | None = None
     failure: bool = False
     normal: bool = False
+    beside: str | None = None
+    joins: str | None = None
+    short: str | None = None
 
 
 class ObserverModule(Protocol):

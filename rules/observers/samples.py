@@ -20,6 +20,23 @@ ROW = [*KEYS, "line_no", "line_end", "t_local", "first"]
 
 
 @dataclass(frozen=True)
+class Beside:
+    """A column that is told beside a measure: `says` is a sentence with {value}, the median (`most`: the maximum) if it is
+    above 0."""
+
+    column: str
+    unit: str
+    says: str
+    most: bool = False
+
+    @property
+    def value(self) -> pl.Expr:
+        """Return the figure of a series."""
+        known = pl.col(self.column).filter(pl.col(self.column).is_finite())
+        return known.max() if self.most else known.median()
+
+
+@dataclass(frozen=True)
 class Measure:
     """A measure of a sampled table and its bound.
 
@@ -42,6 +59,7 @@ class Measure:
     seen: tuple[Seen, ...] = ()
     least_samples: int = 1
     shown: bool = True
+    beside: tuple[Beside, ...] = ()
 
 
 HELD = 0.25
@@ -80,6 +98,7 @@ def worst(
                 pl.col("t_local").min().alias("t_from"),
                 pl.col("t_local").max().alias("t_to"),
                 pl.col("first").fill_null(False).all().alias("since_boot"),
+                *(one.value.cast(pl.Float64).alias(f"beside {n}") for n, one in enumerate(m.beside)),
             )
             .sort(*keys, nulls_last=True)
             .collect(engine="streaming")
@@ -133,4 +152,14 @@ def made_of(m: Measure, row: Mapping[str, Any], stands: bool, who: str) -> Sight
         n=row["n"],
         seen=m.seen if stands else (),
         normal=not stands,
+        beside=_beside(m, row),
     )
+
+
+def _beside(m: Measure, row: Mapping[str, Any]) -> str | None:
+    told = [
+        one.says.format(value=figure(value, one.unit))
+        for n, one in enumerate(m.beside)
+        if (value := row[f"beside {n}"]) is not None and value > 0
+    ]
+    return f"meanwhile {', '.join(told)}" if told else None

@@ -1,11 +1,10 @@
-"""What is full: processors, their queue, memory, devices, pressure, and time that somebody else took.
+"""What is full: processors, memory, devices, pressure, and time that somebody else took (the queue for processors: `run_queue`).
 
 Standing out: a measure beyond its bound in at least a quarter of the samples (rows since boot do not count). Normal: all
 others; they are kept as measures, because a device that was idle contradicts who blames it.
-Worked example: 12 samples of vmstat with `id` 2 to 6: cpu_busy_pct 96 in the median, 98 at most, in 12 of 12 samples;
-r of 30 on 8 processors: run_queue_per_cpu 3.8.
+Worked example: 12 samples of vmstat with `id` 2 to 6: cpu_busy_pct 96 in the median, 98 at most, in 12 of 12 samples.
 Cost: one aggregation per measure over the samples. Source: Gregg, the USE method (utilisation, saturation, errors);
-bounds are its practice: 80 % for what queues at random arrivals, one waiting thread per processor.
+bounds are its practice: 80 % for what queues at random arrivals.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import polars as pl
 
 from rules.derived.derived_table import CaseTables
 from rules.observers.observer import Observer, Sighting
-from rules.observers.samples import SERIES, Measure, sampled, sightings
+from rules.observers.samples import SERIES, Beside, Measure, sampled, sightings
 
 OBSERVER = Observer(
     "saturation",
@@ -54,8 +53,17 @@ SWAPPED_KBPS = 1000.0
 SWAP_USED_PCT = 50.0
 """Bound of used swap: half of it means that memory was short for long, and it may run out."""
 
+MEMORY = (
+    Beside("free_kb", "kB", "{value} were free"),
+    Beside("w", "", "up to {value} threads were swapped out", most=True),
+    Beside("bi_kbps", "kB per s", "{value} were read from devices"),
+    Beside("po_kbps", "kB per s", "up to {value} were written out", most=True),
+    Beside("fr_kbps", "kB per s", "up to {value} were freed", most=True),
+)
+"""What tells whether memory is short at all, and for whom: a limit of a group makes its programs swap while much is free."""
+
 VMSTAT = ["r", "b", "idle", "wa", "st", "sys", "cs", "sr", "so_kbps", "si_kbps", "usr", "nice", "load1"]
-VMSTAT += ["api_kbps", "apo_kbps", "swap_used_kb", "swap_free_kb"]
+VMSTAT += ["api_kbps", "apo_kbps", "swap_used_kb", "swap_free_kb", *(b.column for b in MEMORY)]
 MPSTAT = ["idle", "wa", "st", "sys", "usr", "nice"]
 _IDLE = pl.col("idle").fill_null(100.0 - pl.col("usr") - pl.col("sys"))
 
@@ -69,6 +77,10 @@ HOST = (
         "CPU",
         100.0,
         seen=({"counter": "cpu_busy_pct"},),
+        beside=(
+            Beside("usr", "%", "programs took {value}"),
+            Beside("sys", "%", "the kernel {value}"),
+        ),
     ),
     Measure(
         "cpu_user_pct",
@@ -78,6 +90,7 @@ HOST = (
         "Programs took {value} of the processors ({worst} at worst)",
         "usr",
         100.0,
+        shown=False,
     ),
     Measure("cpu_idle_pct", _IDLE, "%", 5.0, "The processors were {value} idle", "idle", low=True, shown=False),
     Measure(
@@ -128,6 +141,7 @@ HOST = (
         "sr",
         seen=({"counter": "scan_rate_ps"},),
         felt=200.0,
+        beside=MEMORY,
     ),
     Measure(
         "swap_out_kbps",
@@ -138,6 +152,7 @@ HOST = (
         "so",
         seen=({"counter": "swap_out_kbps"},),
         felt=SWAPPED_KBPS,
+        beside=MEMORY,
     ),
     Measure(
         "swap_in_kbps",
@@ -148,6 +163,7 @@ HOST = (
         "si",
         seen=({"counter": "swap_in_kbps"},),
         felt=SWAPPED_KBPS,
+        beside=MEMORY,
     ),
 )
 
@@ -208,27 +224,6 @@ DEVICE = (
     ),
 )
 
-PER_CPU = Measure(
-    "run_queue_per_cpu",
-    pl.col("r") / pl.col("ncpu"),
-    "",
-    1.5,
-    "{value} threads were ready to run for each processor ({worst} at worst)",
-    "run queue",
-    seen=({"counter": "run_queue_per_cpu"},),
-    felt=2.0,
-)
-
-QUEUE = Measure(
-    "run_queue",
-    pl.col("r"),
-    "",
-    8.0,
-    "{value} threads were ready to run ({worst} at worst); how many processors there are is not known",
-    "run queue",
-    seen=({"counter": "run_queue"},),
-)
-
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what is full, and the normal measures."""
@@ -240,12 +235,6 @@ def _host(case: CaseTables) -> Iterator[Sighting]:
     rows = sampled(case, "vmstat", VMSTAT)
     yield from sightings(rows, [*HOST, *HOST_ONLY])
     yield from sightings(_all_processors(case), [m for m in HOST if m.name in OF_PROCESSORS])
-    hosts = case.table("hosts", ["host", "ncpu"])
-    known = pl.concat([hosts, _counted(case)]).filter(pl.col("ncpu") > 0).unique("host", keep="first")
-    unknown = rows.join(known.lazy(), on="host", how="anti", nulls_equal=True)
-    yield from sightings(unknown, [QUEUE])
-    if not known.is_empty():
-        yield from sightings(rows.join(known.lazy(), on="host", how="inner", nulls_equal=True), [PER_CPU])
 
 
 OF_PROCESSORS = ("cpu_busy_pct", "cpu_user_pct", "cpu_sys_pct", "cpu_wait_io_pct", "cpu_steal_pct")
@@ -259,13 +248,6 @@ def _all_processors(case: CaseTables) -> pl.LazyFrame:
         pl.col("clock").drop_nulls().first(),
         pl.col("line_no").min(), pl.col("line_end").max(), pl.col("t_local").min(), pl.col("first").first(), pl.col(MPSTAT).mean()
     )  # fmt: skip
-
-
-def _counted(case: CaseTables) -> pl.DataFrame:
-    """Return the number of processors per host, as a listing per processor shows it."""
-    numbered = pl.col("cpu").cast(pl.String).str.contains(r"^\d+$")
-    rows = case.scan("mpstat", ["host", "cpu"]).filter(numbered)
-    return rows.group_by("host").agg(pl.col("cpu").n_unique().cast(pl.Int64).alias("ncpu")).collect(engine="streaming")
 
 
 def _devices(case: CaseTables) -> Iterator[Sighting]:

@@ -157,11 +157,14 @@ def _sighting(
     if row["mode"] == "rate":
         amount = amount / max(1, row["n_flows"])
         text, unit = f"{who} counted {figure(amount, 'per s')} in the mean of {row['n_flows']} samples", "per s"
+        short = figure(amount, unit)
     elif moved is not None:
         during = f" in {figure(seconds, 's')}" if seconds and seconds > LONG_S else " between the samples"
         text, unit = f"{who} went up by {figure(amount, 'count')}{during}, to {figure(row['total'], 'count')}", "count"
+        short = f"by {figure(amount, 'count')} to {figure(row['total'], 'count')}"
     else:
         text, unit = f"{who} stands at {figure(amount, 'count')}; one sample does not tell since when", "count"
+        short = f"at {figure(amount, 'count')}"
     if share is not None:
         text += f", {figure(100 * share, '%')} of the traffic"
     return Sighting(
@@ -180,4 +183,6 @@ def _sighting(
         share=weight,
         n=max(1, row["n_flows"]),
         seen=(seen, {"counter": str(row["name"])}),
+        joins=f"{row['grp'] or 'counters'} {unit} {'moved' if moved is not None else 'stands'}",
+        short=f"{' '.join(str(row[k]) for k in ('item', 'name') if row[k])} {short}",
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rules.case.case import Case
 from rules.judging.observing import Observed, observed, ranked, weight
 from rules.model import ArtifactSpec, CaseSpec, Citation
@@ -15,7 +17,7 @@ def row(line: int = 1, **more: Any) -> dict[str, Any]:
         "kind": "wait", "subject": f"call {'abcdefghijkl'[line]}", "headline": f"Call {line} waits", "name": "duration_s", "value": 5.0, "unit": "s",
         "against": None, "against_value": None, "seconds": None, "share": None, "of_s": None, "n": 1, "failure": False,
         "idle": None, "normal": False, "signatures": [], "means": None, "mechanism": None, "layer": None, "strength": None,
-        "t_from": None, "t_to": None,
+        "t_from": None, "t_to": None, "beside": None, "joins": None, "short": None, "asks": [],
         "evidence": [{"artifact_id": 1, "line_from": line, "line_to": line, "role": "wait"}], **more,
     }  # fmt: skip
 
@@ -61,6 +63,36 @@ def test_the_same_thing_is_not_told_twice_first() -> None:
 def test_a_message_with_another_number_is_the_same_message() -> None:
     killed = [row(n, share=0.5, subject=f"killed process {n}", observer=f"o{n}") for n in (1, 2)]
     assert order(*killed, row(3, share=0.3))[:2] == [1, 3]
+
+
+def counter(line: int, **more: Any) -> dict[str, Any]:
+    moved = {"joins": "tcp", "short": f"Drops{line} by {line}", "mechanism": "backlog-full", **more}
+    return row(line, observer="still-counters", kind="counter", **moved)
+
+
+def test_what_belongs_together_is_told_as_one_by_the_words_of_the_largest() -> None:
+    seen = seen_in(
+        [counter(1, share=0.2), counter(2, share=0.9, beside="meanwhile 4 kB were free"), counter(3, share=0.1)]
+    )
+    (told,) = seen.observations
+    assert told.headline == "Call 2 waits; meanwhile 4 kB were free; also Drops1 by 1, Drops3 by 3; 3 in all"
+    assert [c.line_from for c in told.citations] == [2, 1, 3]
+    assert len(seen.rows) == 3, "explanations count each"
+
+
+def test_further_ones_are_counted_and_lines_stay_few() -> None:
+    (told,) = seen_in([counter(n, share=n / 100) for n in range(1, 12)]).observations
+    assert told.headline.endswith(
+        "also Drops10 by 10, Drops9 by 9, Drops8 by 8, Drops7 by 7, Drops6 by 6 and 5 more; 11 in all"
+    )
+    wide = [{"artifact_id": 1, "line_from": 20, "line_to": 38, "role": "block"}]
+    (told,) = seen_in([counter(1, share=0.9, evidence=wide), *(counter(n, share=0.1) for n in (2, 3))]).observations
+    assert [c.line_from for c in told.citations] == [20, 2], "twenty lines at most"
+
+
+@pytest.mark.parametrize("other", [{"joins": "udp"}, {"mechanism": "packet-loss"}, {"host": "db2"}, {"joins": None}])
+def test_others_are_told_apart(other: dict[str, Any]) -> None:
+    assert len(seen_in([counter(1), counter(2, **other)]).observations) == 2
 
 
 def seen_in(rows: list[dict[str, Any]]) -> Observed:

@@ -105,3 +105,9 @@ def test_the_kernel_holds_little_programs_may_hold_all() -> None:
     assert [name for name, s in made.items() if not s.normal] == ["SUnreclaim"]
     assert made["SUnreclaim"].share == 1.0
     assert "MemTotal" not in made
+
+
+def test_processes_of_one_program_are_told_together_with_their_parent() -> None:
+    made = listing(*({"cpu_pct": 25.0, "comm": "worker", "ppid": 7} for _ in range(4)), {"cpu_pct": 9.0, "ppid": 1})
+    (told,) = [s for s in made if s.subject.startswith("worker")]
+    assert told.beside == "4 processes of worker took 100 % together, all children of process 7"

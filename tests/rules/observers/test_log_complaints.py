@@ -127,3 +127,15 @@ def test_codes_of_logs_are_counted() -> None:
     rows = [{"line_no": n, "code": "ORA-609", "text": "ORA-609"} for n in (1, 2)]
     (one,) = observe(Case.of_tables({"logs": rows}))
     assert (one.subject, one.n, one.failure) == ("ORA-609", 2, False)
+
+
+def test_single_complaints_of_one_minute_belong_together() -> None:
+    words = ("disk failed", "mount refused", "node evicted")
+    rows = [
+        {"line_no": n, "t_local": t, "text": w}
+        for n, (t, w) in enumerate(zip((0.0, 50.0, 200.0), words, strict=True), 1)
+    ]
+    made = {s.lines[0].line_from: s for s in observe(Case.of_tables({"logs": rows}))}
+    assert made[1].joins == made[2].joins == "since line 1"
+    assert made[3].joins == "since line 3"
+    assert made[2].short == '"mount refused"'

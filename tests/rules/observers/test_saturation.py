@@ -47,14 +47,6 @@ def test_rows_since_boot_are_left_out_unless_nothing_else_is_there() -> None:
     assert seen(vmstat=[boot])["cpu_busy_pct"].headline.endswith(", counted since boot")
 
 
-def test_the_queue_is_told_for_each_processor_where_their_number_is_known() -> None:
-    rows = [{"idle": 0.0, "r": 30}]
-    known = seen(vmstat=rows, hosts=[{"ncpu": 8}])
-    assert known["run_queue_per_cpu"].value == pytest.approx(3.75)
-    assert "run_queue" not in known
-    assert "not known" in seen(vmstat=rows)["run_queue"].headline
-
-
 def test_a_device_that_hardly_works_may_be_slow() -> None:
     slow = {"device": "sda", "busy_pct": 3.0, "resp_ms": 90.0, "w_ps": 0.0}
     assert "disk_response_ms" not in seen(iostat=[{**slow, "r_ps": 0.5}])
@@ -105,3 +97,8 @@ def test_swapping_weighs_by_the_samples_in_which_it_is_felt(rates: tuple[float, 
     (made,) = [s for s in observe(Case.of_tables({"vmstat": rows})) if s.name == "swap_out_kbps"]
     assert made.share == share
     assert not made.normal
+
+
+def test_swapping_is_told_with_what_was_free() -> None:
+    made = seen(vmstat=[{"so_kbps": 900.0, "free_kb": 14_000_000.0, "w": 0}])["swap_out_kbps"]
+    assert made.beside == "meanwhile 14,000,000 kB were free"

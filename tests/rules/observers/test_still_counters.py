@@ -59,3 +59,9 @@ def test_a_counter_that_did_not_move_is_silent() -> None:
 def test_rates_are_told_as_rates() -> None:
     (made,) = seen(*({"name": "oddDrops/s", "value": v, "mode": "rate"} for v in (2.0, 4.0)))
     assert made.headline == "tcp oddDrops/s counted 3 per s in the mean of 2 samples"
+
+
+def test_counters_of_one_group_are_told_together() -> None:
+    two = seen(*({"name": f"TcpOddDrops{n}", "value": v * n} for n in (1, 2) for v in (10.0, 52.0)))
+    assert {s.joins for s in two} == {"tcp count moved"}
+    assert sorted(str(s.short) for s in two) == ["TcpOddDrops1 by 42 to 52", "TcpOddDrops2 by 84 to 104"]

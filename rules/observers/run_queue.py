@@ -1,0 +1,105 @@
+"""How many threads wait for a processor, for each that the host has, wherever its artifacts say how many these are.
+
+Standing out: half a thread more than processors in the middle of the samples that are beyond it, or, where nobody says
+how many processors there are, eight. Normal: less.
+Worked example: r of 30 in vmstat, and lscpu of the same host with 8 processors: run_queue_per_cpu 3.8.
+Cost: one aggregation over the samples of vmstat and one look at the headers of the hosts. Source: Gregg, the USE method:
+one waiting thread per processor is saturation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting
+from rules.observers.samples import Measure, sampled, sightings
+
+OBSERVER = Observer(
+    "run-queue",
+    "Does work wait for a processor?",
+    ("vmstat",),
+    {
+        "linux": "ps -eo pid,stat,wchan:32,pcpu,rss,comm --sort=-pcpu | head -40; pidstat -urd 5 6",
+        "solaris": "prstat -amc 5 6",
+        "aix": "ps aux | head -40; svmon -G",
+        "*": "ps -ef; top",
+    },
+    across=True,
+)
+
+PER_CPU = Measure(
+    "run_queue_per_cpu",
+    pl.col("r") / pl.col("ncpu"),
+    "",
+    1.5,
+    "{value} for each of the {who} processors",
+    "run queue",
+    seen=({"counter": "run_queue_per_cpu"},),
+    felt=2.0,
+)
+
+READY = "{value} threads were ready to run ({worst} at worst)"
+
+QUEUE = Measure(
+    "run_queue",
+    pl.col("r"),
+    "",
+    8.0,
+    f"{READY}; how many processors there are is not known",
+    "run queue",
+    seen=({"counter": "run_queue"},),
+)
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the queue of each artifact, for each processor where their number is known."""
+    rows = sampled(case, "vmstat", ["r"])
+    known = processors(case)
+    unknown = rows.join(known.lazy(), on="host", how="anti", nulls_equal=True)
+    yield from sightings(unknown, [QUEUE])
+    if not known.is_empty():
+        counted = rows.join(known.select("host", "ncpu").lazy(), on="host", how="inner", nulls_equal=True)
+        said = {row["host"]: row for row in known.iter_rows(named=True)}
+        whole = {_worst(one): one.headline for one in sightings(counted, [replace(QUEUE, says=READY)])}
+        for one in sightings(counted, [PER_CPU], ["ncpu"]):
+            lines = (*one.lines, *_counted_at(said[one.host]))
+            yield replace(one, subject="run queue", headline=f"{whole[_worst(one)]}, {one.headline}", lines=lines)
+
+
+def _worst(one: Sighting) -> tuple[Any, ...]:
+    """Return what tells one series from another: its worst sample."""
+    return (one.lines[0].artifact, one.lines[0].line_from, one.phase)
+
+
+def processors(case: CaseTables) -> pl.DataFrame:
+    """Return the number of processors per host (`ncpu`) and the line that says so, if one does.
+
+    A listing per processor counts too, where no header names their number.
+    """
+    columns = [*PLACE_COLUMNS[:2], "line_no", "ncpu"]
+    said = case.scan("hosts", columns).select(columns)
+    numbered = pl.col("cpu").cast(pl.String).str.contains(r"^\d+$")
+    listed = (
+        case.scan("mpstat", ["host", "cpu"])
+        .filter(numbered)
+        .group_by("host")
+        .agg(pl.col("cpu").n_unique().cast(pl.Int64).alias("ncpu"))
+    )
+    both = pl.concat([said, listed], how="diagonal_relaxed").filter(pl.col("ncpu") > 0)
+    found = both.collect(engine="streaming").sort("line_no", nulls_last=True, maintain_order=True)
+    return found.unique("host", keep="first", maintain_order=True)
+
+
+def _counted_at(row: dict[str, Any]) -> Iterator[Lines]:
+    if row["artifact_id"] is not None and row["line_no"] is not None:
+        yield Lines(
+            row["artifact_id"],
+            row["line_no"],
+            row["line_no"],
+            f"{row['ncpu']} processors, by the listing that begins here",
+        )

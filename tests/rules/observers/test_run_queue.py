@@ -1,0 +1,36 @@
+"""The queue for processors is told for each processor, wherever the host's artifacts tell their number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.run_queue import observe
+
+
+def seen(**tables: list[dict[str, Any]]) -> list[Sighting]:
+    rows = {name: [{"line_no": n, **row} for n, row in enumerate(held, 2)] for name, held in tables.items()}
+    return list(observe(Case.of_tables(rows)))
+
+
+def test_the_number_of_processors_comes_from_another_artifact_of_the_host() -> None:
+    (made,) = seen(vmstat=[{"host": "db1", "r": 30}], hosts=[{"host": "db1", "ncpu": 8}, {"host": "db2", "ncpu": 64}])
+    assert (made.name, made.value, made.normal) == ("run_queue_per_cpu", pytest.approx(3.75), False)
+    assert made.headline == "30 threads were ready to run (30 at worst), 3.75 for each of the 8 processors"
+    assert [c.role for c in made.lines] == ["worst sample", "8 processors, by the listing that begins here"]
+
+
+def test_a_listing_per_processor_counts_them() -> None:
+    (made,) = seen(vmstat=[{"r": 3}], mpstat=[{"cpu": "0"}, {"cpu": "1"}, {"cpu": "all"}])
+    assert made.value == pytest.approx(1.5)
+    assert len(made.lines) == 1, "no line says how many there are"
+
+
+@pytest.mark.parametrize(("ready", "normal"), [(8, False), (7, True)])
+def test_nobody_says_how_many_processors_there_are(ready: int, normal: bool) -> None:
+    (made,) = seen(vmstat=[{"r": ready}], hosts=[{"ncpu": None}])
+    assert made.normal is normal
+    assert "not known" in made.headline
