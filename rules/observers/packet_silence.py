@@ -4,6 +4,8 @@ A packet speaks if it has payload or a SYN (every UDP packet does). Between two 
 side was silent: the server before its answer (a wait of the client), the client before its next request (idle), either
 within what it sends (a pause), or a sender that sends the same again because nothing came back: 1, 2, 4 s apart for a SYN.
 The client is who sent the SYN, else the side with the higher port.
+Many answers that nobody would feel one by one are told together (`turns`) where they hold half of their connections' time.
+Worked example: 80 answers of 40.2 ms on a connection of 3.25 s: one question after the other, 3.22 s of waiting.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import FELT_S, Lines, Sighting, figure, place
+from rules.observers.observer import FELT_S, MOST, Lines, Sighting, figure, place
 from rules.observers.traced import union
 from rules.signatures.signatures import Seen
 
@@ -23,6 +25,12 @@ LONGEST_S = 30 * 86400.0
 
 GAPS = 5_000
 """Maximum number of silences that are looked at: the longest."""
+
+TURNS = 10
+"""Minimum number of answers that are told together: fewer are no conversation."""
+
+HALF = 0.5
+"""Minimum part of the time of its connections that a server's short answers take to stand out."""
 
 KINDS = ("syn", "again", "answer", "pause", "rest")
 CONNECTION = [*PLACE_COLUMNS, "part", "conn"]
@@ -75,6 +83,64 @@ def silences(case: CaseTables) -> Iterator[Sighting]:
             **place(first),
             n=rows.height,
             idle="waits until the client asks again",
+        )
+
+
+def turns(case: CaseTables) -> Iterator[Sighting]:
+    """Yield servers whose answers, each shorter than `FELT_S`, hold half of the time of their connections together."""
+    spoken = _spoken(case)
+    gap, kind = pl.col("gap"), pl.col("kind")
+    server = [*PLACE_COLUMNS, "server", "server_port"]
+    ends = pl.struct("gap", "line_no", "line_before")
+    answers = pl.when(kind == "answer").then(gap)
+    made = (
+        spoken.filter(gap.is_between(0, FELT_S, closed="left"))
+        .group_by(server)
+        .agg(
+            answers.drop_nulls().len().alias("n"),
+            answers.drop_nulls().sum().alias("sum"),
+            answers.drop_nulls().median().alias("middle"),
+            pl.when(kind == "rest").then(gap).drop_nulls().median().alias("thinks"),
+            gap.sum().alias("whole"),
+            ends.filter(kind == "answer").get(gap.filter(kind == "answer").arg_max()).alias("longest"),
+            ends.filter(kind == "answer").head(2).alias("first"),
+            pl.col("t_local").min().alias("t_from"),
+            pl.col("t_local").max().alias("t_to"),
+            pl.col("client").first(),
+        )
+        .filter((pl.col("n") >= TURNS) & (pl.col("sum") >= HALF * pl.col("whole")) & (pl.col("sum") >= FELT_S))
+        .sort("sum", descending=True)
+        .head(MOST)
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        worst = row["longest"]
+        thinks = (
+            f"; the next question left {figure(row['thinks'], 's')} after an answer (median)" if row["thinks"] else ""
+        )
+        lines = [(one, "typical answer") for one in row["first"][1:]] + [(worst, "longest answer")]
+        yield Sighting(
+            "turns",
+            _end(row),
+            f"{_end(row)} answered {row['n']:,} times after {figure(row['middle'], 's')} (median; {figure(worst['gap'], 's')} at most),"
+            f" {figure(row['sum'], 's')} together of {figure(row['whole'], 's')}{thinks}",
+            "duration_s",
+            row["middle"],
+            "s",
+            tuple(
+                Lines(row["artifact_id"], one[c], one[c], said)
+                for one, role in lines
+                for c, said in (("line_before", f"asks, {role}"), ("line_no", role))
+            ),
+            **place(row),
+            t_from=row["t_from"],
+            t_to=row["t_to"],
+            against="the time of the connections",
+            against_value=row["whole"],
+            seconds=row["sum"],
+            of_s=row["whole"],
+            n=row["n"],
+            seen=({"port": row["server_port"]},),
         )
 
 

@@ -1,7 +1,7 @@
 """What owns a profile: functions, the callers above them, contended locks, wait events of a database.
 
 Standing out: a function that has a tenth of the samples itself, a caller with half of them below it where no single
-callee has nearly all of these (the narrowest place that owns them), a lock with a quarter of the waiting, a wait event
+callee has nearly all of these (the narrowest place that owns them), a lock with a tenth of the waiting, a wait event
 with a tenth of the time. Normal: flat profiles; idle loops and idle events are left out of the whole, and said once.
 Stacks of one moment (a thread dump) are no profile: `standing-still` reads these. Callers in listings of functions and the
 paths below them are looked at in `call_graphs`.
@@ -23,7 +23,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.call_graphs import callers, paths
 from rules.observers.frames import NAMED_FRAMES, bare, finite, idle_reason, moments, named, names_of
-from rules.observers.observer import Observer, Sighting, figure, lines_of, place
+from rules.observers.observer import Lines, Observer, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
@@ -46,7 +46,10 @@ OWNS_BELOW = 0.5
 PASSES_ON = 0.9
 """Part of what is below a caller from which one callee has nearly all of it, so that the callee is the place."""
 
-OWNS_LOCK = 0.25
+LOCK_ROWS = 5
+"""Maximum number of rows of one lock that are cited."""
+
+OWNS_LOCK = 0.1
 """Minimum part of all waiting for locks that one lock or caller has to own."""
 
 LEAST_SAMPLES = 10.0
@@ -354,7 +357,7 @@ def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iter
 
 
 def _locks(case: CaseTables) -> Iterator[Sighting]:
-    """Yield locks and their callers that have a quarter of the waiting of their event."""
+    """Yield locks and their callers that have a tenth of the waiting of their event."""
     group = [*PLACE_COLUMNS, "part", "event"]
     amount = pl.coalesce(_number("n") * _number("mean_ns"), _number("rate_ps") * _number("mean_ns"))
     rows = (
@@ -375,6 +378,8 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
             pl.col("line_no").get(at),
             pl.col("line_end").get(at),
             pl.col("mean_ns").get(at),
+            pl.col("line_no").sort().head(LOCK_ROWS).alias("lines"),
+            pl.len().alias("rows"),
         )
         .join(whole, on=group, nulls_equal=True)
         .with_columns(
@@ -396,16 +401,22 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
         who = " from ".join(bare(row[c]) for c in ("lock", "caller") if row[c])
         n = f", {row['n']:,.0f} times" if row["n"] else ""
         mean = f" of {figure(row['mean_ns'] / 1e9, 's')}" if n and finite(row, "mean_ns") else ""
+        sum_ = f", {figure(row['ns'] / 1e9, 's')} together" if finite(row, "ns") and row["ns"] > 0 else ""
+        rows_ = f" in {row['rows']:,} rows" if row["rows"] > 1 else ""
+        others = [line for line in row["lines"] if line != row["line_no"]]
         names = [row[c] for c in ("lock", "caller") if row[c] and named(row[c])]
         seen: tuple[Seen, ...] = tuple(s for name in names for s in names_of(name))
         yield Sighting(
             kind="lock",
             subject=who,
-            headline=f"{who} has {figure(100 * share, '%')} of the waiting for locks ({row['event'] or 'all'}){n}{mean}",
+            headline=f"{who} has {figure(100 * share, '%')} of the waiting for locks ({row['event'] or 'all'}){n}{mean}{sum_}{rows_}",
             name="lock_pct",
             value=100 * share,
             unit="%",
-            lines=lines_of(row, "lock"),
+            lines=(
+                *lines_of(row, "lock"),
+                *(Lines(row["artifact_id"], line, line, "the same lock") for line in others),
+            ),
             **place(row),
             against="waiting spread over the locks",
             against_value=100 * OWNS_LOCK,

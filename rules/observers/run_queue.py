@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Observer, Sighting
+from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting
 from rules.observers.samples import Measure, sampled, sightings
 
 OBSERVER = Observer(
@@ -81,7 +81,7 @@ def processors(case: CaseTables) -> pl.DataFrame:
 
     A listing per processor counts too, where no header names their number.
     """
-    columns = [*PLACE_COLUMNS[:2], "line_no", "ncpu"]
+    columns = [*PLACE_COLUMNS[:2], "line_no", "line_end", "ncpu"]
     said = case.scan("hosts", columns).select(columns)
     numbered = pl.col("cpu").cast(pl.String).str.contains(r"^\d+$")
     listed = (
@@ -97,9 +97,5 @@ def processors(case: CaseTables) -> pl.DataFrame:
 
 def _counted_at(row: dict[str, Any]) -> Iterator[Lines]:
     if row["artifact_id"] is not None and row["line_no"] is not None:
-        yield Lines(
-            row["artifact_id"],
-            row["line_no"],
-            row["line_no"],
-            f"{row['ncpu']} processors, by the listing that begins here",
-        )
+        last = min(row["line_end"] or row["line_no"], row["line_no"] + MOST_LINES - 2)
+        yield Lines(row["artifact_id"], row["line_no"], last, f"{row['ncpu']} processors, by this listing")

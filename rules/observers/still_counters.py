@@ -11,13 +11,14 @@ Cost: one aggregation over the counters. Source: RFC 1213 and the kernels' own d
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Observer, Sighting, figure, lines_of, place
+from rules.derived.hist_modes import UNITS
+from rules.observers.observer import Lines, Observer, Sighting, figure, lines_of, place
 from rules.observers.traffic import measures
 from rules.signatures.signatures import Seen, recognise
 
@@ -89,6 +90,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.col("mode").last(),
             pl.col("line_no").get(largest),
             pl.col("line_end").get(largest),
+            pl.col("line_no").last().alias("line_last"),
+            pl.col("unit").drop_nulls().last(),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
         )
@@ -138,6 +141,20 @@ def _weight(strength: str | None, amount: float, share: float | None, moved: flo
     return known + (1.0 if moved else 0.0) + (share or 0.0) + 0.05 * math.log10(1 + amount)
 
 
+def _lines(row: Mapping[str, Any]) -> tuple[Lines, ...]:
+    """Return where the counter moved most, and where it stands at last."""
+    last = row.get("line_last")
+    if last is None or last == row["line_no"]:
+        return lines_of(row, "counter")
+    return (*lines_of(row, "moved most"), Lines(row["artifact_id"], last, last, "at last"))
+
+
+def _amount(value: float, unit: str | None) -> str:
+    """Return what a counter counted, times as durations."""
+    scale = UNITS.get(unit or "")
+    return figure(value * scale, "s") if scale else figure(value, "count")
+
+
 def _traffic(made: pl.DataFrame) -> dict[tuple[Any, ...], float]:
     rows = made.filter(pl.col("name").str.contains(TRAFFIC))
     found: dict[tuple[Any, ...], float] = {}
@@ -160,11 +177,12 @@ def _sighting(
         short = figure(amount, unit)
     elif moved is not None:
         during = f" in {figure(seconds, 's')}" if seconds and seconds > LONG_S else " between the samples"
-        text, unit = f"{who} went up by {figure(amount, 'count')}{during}, to {figure(row['total'], 'count')}", "count"
-        short = f"by {figure(amount, 'count')} to {figure(row['total'], 'count')}"
+        rose = f"by {_amount(amount, row.get('unit'))}"
+        to = _amount(row["total"], row.get("unit"))
+        text, unit, short = f"{who} went up {rose}{during}, to {to}", "count", f"{rose} to {to}"
     else:
-        text, unit = f"{who} stands at {figure(amount, 'count')}; one sample does not tell since when", "count"
-        short = f"at {figure(amount, 'count')}"
+        text, unit = f"{who} stands at {_amount(amount, row.get('unit'))}; one sample does not tell since when", "count"
+        short = f"at {_amount(amount, row.get('unit'))}"
     if share is not None:
         text += f", {figure(100 * share, '%')} of the traffic"
     return Sighting(
@@ -174,7 +192,7 @@ def _sighting(
         name=f"{row['name']}",
         value=amount,
         unit=unit,
-        lines=lines_of(row, "counter"),
+        lines=_lines(row),
         **place(row),
         t_from=row["t_from"],
         t_to=row["t_to"],

@@ -91,3 +91,24 @@ def test_acknowledgements_and_rows_without_ends_or_times_say_nothing() -> None:
     assert packets((0.0, True, ack), (9.0, False, ack)) == []
     assert packets((0.0, True, {"dport": None}), (9.0, False, {"dport": None})) == []
     assert packets((float("nan"), True, {}), (9.0, False, {})) == []
+
+
+def test_many_short_answers_are_told_together() -> None:
+    rows = [(n * 0.042 + late, by_client, {}) for n in range(12) for late, by_client in ((0.0, True), (0.040, False))]
+    (made,) = packets(*rows)
+    assert made.headline == (
+        "10.0.0.9:1521 answered 12 times after 40 ms (median; 40 ms at most), 0.480 s together of 0.502 s;"
+        " the next question left 2 ms after an answer (median)"
+    )
+    assert [c.role for c in made.lines] == [
+        "asks, typical answer",
+        "typical answer",
+        "asks, longest answer",
+        "longest answer",
+    ]
+    assert packets(*rows[:18]) == [], "nine answers are no conversation"
+
+
+def test_a_server_that_answers_at_once_is_not_told() -> None:
+    rows = [(n * 0.042 + late, by_client, {}) for n in range(50) for late, by_client in ((0.0, True), (0.002, False))]
+    assert packets(*rows) == []

@@ -121,8 +121,8 @@ def test_off_the_processor_all_callers_are_named() -> None:
 # --- locks and events -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "stands"), [(25, True), (24, False)])
-def test_a_lock_owns_the_waiting_from_a_quarter(n: int, stands: bool) -> None:
+@pytest.mark.parametrize(("n", "stands"), [(10, True), (9, False)])
+def test_a_lock_owns_the_waiting_from_a_tenth(n: int, stands: bool) -> None:
     held = [{"lock": "mmap", "caller": "as_map+0x1c", "n": n, "mean_ns": 1e8, "event": "block"}]
     held += [{"lock": f"l{i}", "n": 1, "mean_ns": 1e8, "event": "block"} for i in range(100 - n)]
     made = seen(locks=held)

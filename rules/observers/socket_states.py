@@ -1,0 +1,209 @@
+"""What listings of sockets show: queues in which bytes or connections wait, and states in which many sockets stand.
+
+Standing out: a listening socket with as many connections as its queue takes (ss prints the limit as Send-Q), bytes of 32 kB
+and more that a program has not read or a peer has not taken, connection attempts that are not answered (SYN_SENT, ten of
+SYN_RECV), ten sockets of one end whose peer has closed (CLOSE_WAIT), and a thousand in TIME_WAIT. Normal: less; the state
+that most sockets of a port have is told as a measure. Of several samples the one with most counts. How many sockets are in a state at one
+moment says nothing of what that costs, so a state has no share and makes no lead alone.
+Worked example: ss with `LISTEN 129 128 *:8080`: 129 connections wait at *:8080, which takes 128.
+Cost: two aggregations over the sockets. Source: ss(8) (Recv-Q and Send-Q of listening sockets); RFC 9293 3.3.2 (states);
+listen(2); Stevens, TCP/IP Illustrated 1, 18.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+
+OBSERVER = Observer(
+    "sockets",
+    "Where do bytes and connections wait?",
+    ("sockets",),
+    {
+        "linux": "ss -tanpi; ss -lnt; nstat -az, twice, 60 s apart",
+        "solaris": "netstat -an; netstat -s, twice, 60 s apart; pfiles PID",
+        "aix": "netstat -Aan; netstat -s, twice, 60 s apart",
+        "windows": "netstat -anob; netstat -s, twice, 60 s apart",
+        "*": "netstat -an; netstat -s, twice, 60 s apart",
+    },
+)
+
+WAITING_B = 32_768.0
+"""Minimum bytes in a queue that stand out: half of what a socket takes without any tuning."""
+
+LEAST: Mapping[str, tuple[int, str]] = {
+    "SYN_SENT": (1, "an attempt to connect that nobody has answered"),
+    "SYN_RECV": (10, "an attempt to connect whose last step is missing"),
+    "CLOSE_WAIT": (10, "closed by the peer and not by the program"),
+    "TIME_WAIT": (1_000, "ended, and kept for a while"),
+    "FIN_WAIT_2": (100, "closed here and not by the peer"),
+    "LAST_ACK": (20, "closed on both sides without the peer's last word"),
+}
+"""Minimum number of sockets of one end in a state that stands out, and what the state means."""
+
+MANY = 20
+"""Minimum number of sockets of one end and state that are told as a measure."""
+
+SAME = {
+    "ESTAB": "ESTABLISHED",
+    "SYN_RCVD": "SYN_RECV",
+    "SYN_RECEIVED": "SYN_RECV",
+    "NEW_SYN_RECV": "SYN_RECV",
+    "FIN_WAIT2": "FIN_WAIT_2",
+}
+"""States under the name of another tool."""
+
+CITED = 5
+"""Maximum number of sockets of a group that are cited."""
+
+TOP = 5
+"""Maximum number of queues and of states that are told per artifact."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the queues, the longest first, then the states."""
+    state = pl.col("state").str.to_uppercase().str.replace_all("-", "_")
+    columns = [
+        "sample",
+        "line_no",
+        "line_end",
+        "t_local",
+        "proto",
+        "state",
+        "local_ip",
+        "local_port",
+        "peer_ip",
+        "peer_port",
+    ]
+    rows = case.scan("sockets", [*PLACE_COLUMNS, *columns, "recvq", "sendq", "comm"]).with_columns(state.replace(SAME))
+    yield from _queues(rows)
+    yield from _states(rows)
+
+
+def _queues(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    listens = (pl.col("state") == "LISTEN").fill_null(value=False)
+    full = listens & (pl.col("sendq") > 0) & (pl.col("recvq") >= pl.col("sendq"))
+    for row in _longest(rows.filter(full), "recvq"):
+        yield _sighting(
+            row,
+            _end(row, "local"),
+            f"{row['recvq']:,} connections wait at {_end(row, 'local')} that nobody has accepted; its queue takes {row['sendq']:,}",
+            "accept_queue",
+            "count",
+            row["recvq"],
+            float(row["sendq"]),
+            "what the queue takes",
+        )
+    connected = ~listens & pl.col("peer_port").is_not_null()
+    for column, whose in (("recvq", "that its program has not read"), ("sendq", "that the other end has not taken")):
+        for row in _longest(rows.filter(connected & (pl.col(column) >= WAITING_B)), column):
+            ends = f"{_end(row, 'local')} (peer {_end(row, 'peer')})"
+            yield _sighting(
+                row,
+                _end(row, "local"),
+                f"{row[column]:,} bytes stand in the {'receive' if column == 'recvq' else 'send'} queue of {ends} {whose}",
+                f"socket_{column}",
+                "bytes",
+                row[column],
+                WAITING_B,
+                "a queue that drains",
+            )
+
+
+def _longest(rows: pl.LazyFrame, column: str) -> list[dict[str, Any]]:
+    """Return the rows with the longest queue, each pair of ends once."""
+    ends = ["artifact_id", "local_ip", "local_port", "peer_ip", "peer_port"]
+    found = rows.top_k(1_000, by=column).collect(engine="streaming").sort(column, descending=True)
+    return found.unique(ends, keep="first", maintain_order=True).head(TOP).to_dicts()
+
+
+def _end(row: Mapping[str, Any], side: str) -> str:
+    ip = str(row[f"{side}_ip"] or "*")
+    shown = f"[{ip}]" if ":" in ip else ip
+    port = row[f"{side}_port"]
+    return f"{shown}:{'*' if port is None else port}"
+
+
+def _sighting(
+    row: Mapping[str, Any], subject: str, text: str, name: str, unit: str, value: float, against: float, what: str
+) -> Sighting:
+    who = f", program {row['comm']}" if row["comm"] else ""
+    return Sighting(
+        "queue",
+        subject,
+        text + who,
+        name,
+        float(value),
+        unit,
+        (Lines(row["artifact_id"], row["line_no"], row["line_end"] or row["line_no"], "longest queue"),),
+        **place(row),
+        t_from=row["t_local"],
+        t_to=row["t_local"],
+        against=what,
+        against_value=against,
+        share=1.0 if name == "accept_queue" else None,
+        seen=({"counter": name},),
+        joins=name,
+        short=f"{figure(value, unit)} at {subject}",
+    )
+
+
+def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield the states by end: the own port of those that were connected to, the peer's of those that connect."""
+    own = (pl.col("local_port") <= pl.col("peer_port")).fill_null(value=True)
+    end = {
+        "ip": pl.when(own).then(pl.lit(None, pl.String)).otherwise("peer_ip"),
+        "port": pl.when(own).then("local_port").otherwise("peer_port"),
+    }
+    key = [*PLACE_COLUMNS, "sample", "state", "own", "ip", "port"]
+    found = (
+        rows.filter(pl.col("state").is_not_null() & (pl.col("state") != "LISTEN") & pl.col("peer_port").is_not_null())
+        .with_columns(own.alias("own"), **end)
+        .group_by(key)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("line_no").bottom_k(CITED).sort().alias("lines"),
+            pl.col("comm").drop_nulls().mode().first(),
+            pl.col("t_local").min(),
+        )
+        .with_columns(pl.col("n").sum().over("artifact_id", "sample", "own", "ip", "port").alias("of"))
+        .sort("n", "lines", descending=[True, False])
+        .collect(engine="streaming")
+        .unique([k for k in key if k != "sample"], keep="first", maintain_order=True)
+    )
+    told: dict[int, int] = {}
+    for row in found.iter_rows(named=True):
+        least, means = LEAST.get(row["state"], (None, ""))
+        stands = least is not None and row["n"] >= least
+        if not stands and row["n"] < MANY:
+            continue
+        told[row["artifact_id"]] = told.get(row["artifact_id"], 0) + 1
+        if told[row["artifact_id"]] > TOP:
+            continue
+        where = f"to {row['ip'] or '*'}:{row['port']}" if not row["own"] else f"at port {row['port']}"
+        who = f" of {row['comm']}" if row["comm"] else ""
+        of = f" of {row['of']:,}" if row["of"] > row["n"] else ""
+        sockets = "sockets" if max(row["n"], row["of"]) > 1 else "socket"
+        text = f"{row['n']:,}{of} {sockets}{who} {where} {'are' if row['n'] > 1 else 'is'} {row['state']}"
+        yield Sighting(
+            "state",
+            f"{row['state']} {where}",
+            f"{text}: {means}" if stands else text,
+            f"{row['state'].lower()}_count",
+            float(row["n"]),
+            "count",
+            tuple(Lines(row["artifact_id"], line, line, row["state"]) for line in row["lines"]),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="the usual number" if least else "sockets of the same end",
+            against_value=float(least or row["of"]),
+            n=row["n"],
+            seen=({"counter": f"sockets_{row['state'].lower()}"},) if stands else (),
+            normal=not stands,
+        )

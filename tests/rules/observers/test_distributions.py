@@ -1,0 +1,56 @@
+"""Values far beyond the middle one stand out if they hold half of the sum, or if a person feels them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.distributions import observe
+from rules.observers.observer import Sighting
+
+
+def seen(*buckets: tuple[float, float | None, float], unit: str = "us", **more: Any) -> list[Sighting]:
+    rows = [
+        {"line_no": n, "agg": "usecs", "key1": "sda", "lo": lo, "hi": hi, "n": many, "unit": unit, **more}
+        for n, (lo, hi, many) in enumerate(buckets, 3)
+    ]
+    return list(observe(Case.of_tables({"hist": rows})))
+
+
+def test_values_far_out_that_hold_the_sum() -> None:
+    (made,) = seen((128, 256, 934), (256, 512, 258), (524_288, 1_048_576, 12))
+    assert made.headline == (
+        "usecs sda: 12 of 1,204 values lie ten times and more beyond the middle one, 128 to 256 us,"
+        " the slowest at 524,288 to 1,048,576 us; they make 97.1 % of the sum"
+    )
+    assert [(c.line_from, c.role) for c in made.lines] == [(3, "most values"), (5, "largest values")]
+    assert made.share == pytest.approx(0.971, abs=0.001)
+
+
+def test_a_hill_without_a_tail_is_a_measure() -> None:
+    (made,) = seen((64, 128, 5), (128, 256, 40), (256, 512, 7))
+    assert made.normal
+    assert made.headline == "usecs sda: 40 of 52 values lie at 128 to 256 us, the largest at 256 to 512 us"
+
+
+@pytest.mark.parametrize(("lowest", "stands"), [(100_000, True), (99_999, False)])
+def test_a_time_that_a_person_feels_stands_out_however_small_its_part(lowest: float, stands: bool) -> None:
+    (made,) = seen((1_000, 1_024, 10_000), (lowest, 110_000, 1))
+    assert made.normal is not stands
+
+
+def test_ticks_are_put_together_and_sums_from_below_left_out() -> None:
+    (made,) = seen((0, 1, 2), (0, 1, 5), (1, 2, 1), unit="unknown")
+    assert (made.headline, made.lines[0].line_from) == (
+        "usecs sda: 7 of 8 values lie at 0 to 1, the largest at 1 to 2",
+        4,
+    )
+    assert seen((0, 1, 2), (1, 2, 9), cumulative=True) == []
+
+
+def test_an_open_edge_and_negative_values() -> None:
+    (made,) = seen((0, 1, 2), (1, None, 9))
+    assert made.headline.endswith("9 of 11 values lie at 1 us and more, the largest at 1 us and more")
+    assert seen((-5, 0, 2), (0, 1, 9)) == []

@@ -1,0 +1,75 @@
+"""Queues and states of sockets stand out when something waits there; a few bytes or sockets on their way do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.socket_states import observe
+
+
+def socket(**more: Any) -> dict[str, Any]:
+    ends = {"local_ip": "10.0.0.1", "local_port": 1521, "peer_ip": "10.0.0.2", "peer_port": 40000}
+    return {"state": "ESTAB", "recvq": 0, "sendq": 0, **ends, **more}
+
+
+def seen(*rows: dict[str, Any]) -> list[Sighting]:
+    return list(observe(Case.of_tables({"sockets": [{"line_no": n, **row} for n, row in enumerate(rows, 2)]})))
+
+
+@pytest.mark.parametrize(("waiting", "stands"), [(128, True), (127, False)])
+def test_a_listening_socket_is_full_when_it_holds_what_it_takes(waiting: int, stands: bool) -> None:
+    made = seen(socket(state="LISTEN", recvq=waiting, sendq=128, peer_ip=None, peer_port=None, comm="tnslsnr"))
+    assert bool(made) is stands
+    if made:
+        assert made[0].headline == (
+            "128 connections wait at 10.0.0.1:1521 that nobody has accepted; its queue takes 128, program tnslsnr"
+        )
+
+
+def test_a_tool_that_prints_no_limit_says_nothing_of_a_queue() -> None:
+    assert seen(socket(state="LISTEN", recvq=0, sendq=0, peer_port=None)) == []
+
+
+@pytest.mark.parametrize(("column", "word"), [("recvq", "has not read"), ("sendq", "has not taken")])
+def test_bytes_that_stand_in_a_queue(column: str, word: str) -> None:
+    (made,) = seen(socket(**{column: 40_000}), socket(local_port=22, **{column: 300}))
+    assert (made.name, made.value, made.lines[0].line_from) == (f"socket_{column}", 40_000.0, 2)
+    assert word in made.headline
+
+
+@pytest.mark.parametrize("state", ["CLOSE_WAIT", "CLOSE-WAIT"])
+def test_connections_that_the_program_does_not_close(state: str) -> None:
+    rows = [socket(state=state, peer_port=40_000 + n, comm="java") for n in range(12)]
+    (made,) = seen(*rows, socket(peer_port=50_000))
+    assert (
+        made.headline
+        == "12 of 13 sockets of java at port 1521 are CLOSE_WAIT: closed by the peer and not by the program"
+    )
+    assert [c.line_from for c in made.lines] == [2, 3, 4, 5, 6]
+
+
+def test_one_attempt_to_connect_is_told_without_a_share() -> None:
+    (made,) = seen(socket(state="SYN_SENT", local_port=40_000, peer_port=1521))
+    assert made.headline == "1 socket to 10.0.0.2:1521 is SYN_SENT: an attempt to connect that nobody has answered"
+    assert made.share is None
+
+
+def test_a_few_that_end_are_normal_and_many_connections_a_measure() -> None:
+    assert seen(*(socket(state="TIME_WAIT", peer_port=40_000 + n) for n in range(19))) == []
+    (made,) = seen(*(socket(peer_port=40_000 + n) for n in range(20)))
+    assert made.normal
+    assert made.headline == "20 sockets at port 1521 are ESTABLISHED"
+
+
+def test_of_several_samples_the_fullest_counts() -> None:
+    rows = [
+        socket(state="CLOSE_WAIT", sample=s, peer_port=n)
+        for s, many in ((1, 10), (2, 30))
+        for n in range(2000, 2000 + many)
+    ]
+    (made,) = seen(*rows)
+    assert made.value == 30
