@@ -1,7 +1,7 @@
 """The ASGI application of the web process: uploads go to the upload application, everything else to Django.
 
 Django reads a whole body before a view runs. Uploads must be checked by their headers and be resumable, so they have a
-separate application.
+separate application, and all other bodies are limited before they reach Django.
 """
 
 from __future__ import annotations
@@ -40,4 +40,6 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         else:
             await upload_links.guarded(scope, receive, send, pages)
     else:
-        await pages(scope, receive, send)
+        from incidents.doors.bodies import limited
+
+        await limited(scope, receive, send, pages)

@@ -64,6 +64,16 @@ class Gone(Exception):
     """The sender broke the connection."""
 
 
+def user_of(request: ASGIRequest) -> User:
+    """Return whose session a request has; raises `NotAMember`."""
+    engine = import_module(settings.SESSION_ENGINE)
+    request.session = engine.SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+    user = get_user(request)
+    if not isinstance(user, User) or not user.is_active:
+        raise NotAMember
+    return user
+
+
 @dataclass(frozen=True)
 class Answer:
     status: int
@@ -143,19 +153,11 @@ class Call:
         if self.method == "PUT":
             raise Refused("Send the room's upload token: curl -H 'Authorization: Bearer TOKEN' -T FILE ...", 401)
         request = ASGIRequest(self.scope, io.BytesIO())
-        user = self._user(request)
+        user = user_of(request)
         room = access.enter(user, self.slug)
         self._same_origin(request)
         room.require(Right.UPLOAD)
         return room
-
-    def _user(self, request: ASGIRequest) -> User:
-        engine = import_module(settings.SESSION_ENGINE)
-        request.session = engine.SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
-        user = get_user(request)
-        if not isinstance(user, User) or not user.is_active:
-            raise NotAMember
-        return user
 
     def _same_origin(self, request: ASGIRequest) -> None:
         """Refuse requests that another site made a browser send: Django's CSRF check, and a check of the origin."""

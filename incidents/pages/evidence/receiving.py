@@ -22,13 +22,14 @@ from incidents.errors import AlreadyHere, Refused
 from incidents.models.evidence.artifact import Artifact, ArtifactState, CorrectedField, Way
 from incidents.pages.evidence.views import artifact_of, part_of
 from incidents.pages.forms import CorrectForm, PasteForm, ReasonForm, SaidForm, TokenForm, UploadForm
-from incidents.pages.shell import is_part, shell
+from incidents.pages.shell import is_part, shell, takes_files
 from incidents.storage import store
 
 UNKNOWN = "?"
 
 
 @require_http_methods(["GET", "POST"])
+@takes_files
 def add(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the ways to add evidence. A POST stores a paste or a file sent without scripts, or makes a token."""
     room = access.enter(request.user, slug, Right.UPLOAD)

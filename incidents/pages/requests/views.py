@@ -38,7 +38,7 @@ from incidents.pages.requests.forms import (
     RequestForm,
 )
 from incidents.pages.room.views import newest
-from incidents.pages.shell import is_part, shell
+from incidents.pages.shell import is_part, shell, takes_files
 from incidents.work.arrivals import QUARANTINE_DAYS
 from rules.collecting.blocks import system_of
 
@@ -262,6 +262,7 @@ def request_state(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 
 @require_POST
+@takes_files
 def request_answer(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     """Answer with a file, with text, or with an artifact of the room; or decline an artifact as answer."""
     room = access.enter(request.user, slug, Right.UPLOAD)
