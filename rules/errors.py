@@ -49,3 +49,11 @@ class RuleTooSlow(RuleFailed):
 
 class RuleTooLarge(RuleFailed):
     """The memory limit ended the rule's query, or the query returned more than it may."""
+
+
+class TablesTooLarge(RuleError):
+    """A page's own query needs more memory than it may have."""
+
+
+class TablesBusy(RuleError):
+    """All turns of this process to query evidence tables were taken for too long."""

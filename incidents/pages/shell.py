@@ -21,6 +21,7 @@ from incidents.content.moments import zone_of
 from incidents.errors import NotAMember, Refused
 from incidents.models.evidence.artifact import ArtifactState
 from incidents.storage.database import AWAY
+from rules.errors import TablesBusy, TablesTooLarge
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +35,11 @@ def takes_files(view: View) -> View:
 
 
 AWAY_WORDS = "The database does not answer just now. What was stored is safe."
+TOO_MUCH_WORDS = (
+    "This view needs more memory than a page may take: choose a shorter time, fewer series or one phase. The evidence and"
+    " every other page are as they were."
+)
+BUSY_WORDS = "Many people look at large views at this moment. Nothing is lost: load the page again in a few seconds."
 AGAIN_S = 5
 MAY = {
     "upload": Right.UPLOAD,
@@ -91,6 +97,10 @@ def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> Htt
             answer = view(request, *args, **kwargs)
     except Refused as refused:
         answer = refusal(request, refused)
+    except (TablesTooLarge, TablesBusy) as error:
+        log.warning("views.tables", path=request.path, error=str(error))
+        words = TOO_MUCH_WORDS if isinstance(error, TablesTooLarge) else BUSY_WORDS
+        answer = refusal(request, Refused(words, 503))
     add_never_cache_headers(answer)
     return answer
 

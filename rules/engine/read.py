@@ -1,26 +1,58 @@
 """Fixed queries of our own pages over the evidence tables of a case, run in the web process. Never for SQL that people
 write.
 
-Views name files, so only what a query touches is loaded. One object serves one HTTP request.
+Views name files, so only what a query touches is loaded. One object serves one HTTP request. However many requests a
+process serves, `AT_ONCE` of their queries run at a time, so that their memory has a bound together.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import duckdb
 
-from parsers.tables import parquet, schema
+from parsers.tables import schema
 from rules import registry
 from rules.case.case import FROM_CASE, Case
 from rules.engine import views
+from rules.errors import TablesBusy, TablesTooLarge
 from rules.model import CaseSpec
 
 MEMORY_MB = 512
 THREADS = 2
+
+AT_ONCE = 2
+"""Maximum number of queries of one process that run at a time; each may take `MEMORY_MB`."""
+
+WAIT_S = 20.0
+"""Maximum wait for a turn in seconds: a page that takes longer is given up by who asked for it."""
+
+_turns = threading.BoundedSemaphore(AT_ONCE)
+_own = threading.local()
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait for a turn to query; a thread that has one keeps it. Raises `TablesBusy`, and `TablesTooLarge` for a query that
+    runs out of memory."""
+    if getattr(_own, "held", False):
+        yield
+        return
+    if not _turns.acquire(timeout=WAIT_S):
+        raise TablesBusy(f"no turn within {WAIT_S:g} s")
+    _own.held = True
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise TablesTooLarge(str(error).splitlines()[0]) from error
+    finally:
+        _own.held = False
+        _turns.release()
 
 
 class ReadOnly:
@@ -38,15 +70,7 @@ class ReadOnly:
         wanted = tuple(name for name in named if name not in derived)
         if unknown := [name for name in wanted if name not in schema.TABLES or name in FROM_CASE]:
             raise KeyError(f"no evidence table: {', '.join(unknown)}")
-        self._filled = {
-            name
-            for name in wanted
-            if any(
-                name in parquet.tables(Path(artifact.reading or ""))
-                for artifact in spec.artifacts
-                if artifact.id in self._case.manifests
-            )
-        }
+        self._filled = frozenset().union(*views.filled_tables(self._case).values()) & set(wanted)
         self._connection = duckdb.connect(config={"python_enable_replacements": "false"})
         self._connection.execute(
             f"set memory_limit = '{MEMORY_MB}MB'; set threads = {THREADS}; set temp_directory = '';"
@@ -60,7 +84,7 @@ class ReadOnly:
                 files = ", ".join(views.text(str(file)) for file in cached)
                 select = f"select * from read_parquet([{files}])" if cached else views.empty(name)
                 self._connection.execute(f'create view "{name}" as {select}')
-                self._filled |= {name} if cached else set()
+                self._filled |= {name} if cached else frozenset()
 
     @property
     def case(self) -> Case:
@@ -84,20 +108,26 @@ class ReadOnly:
 
         `$name` in it stands for `params["name"]`.
         """
-        cursor = self._connection.execute(sql, dict(params) if params else None)
-        names = [column[0] for column in cursor.description or []]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        with _turn():
+            cursor = self._connection.execute(sql, dict(params) if params else None)
+            names = [column[0] for column in cursor.description or []]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def copy(self, sql: str, file: Path, group_rows: int = 120_000, params: Mapping[str, Any] | None = None) -> None:
         """Write the rows of one of our own SELECTs as a Parquet file, in the query's order."""
         options = f"format parquet, compression zstd, row_group_size {int(group_rows)}"
-        self._connection.execute(
-            f"copy ({sql}) to {views.text(str(file))} ({options})", dict(params) if params else None
-        )
+        with _turn():
+            self._connection.execute(
+                f"copy ({sql}) to {views.text(str(file))} ({options})", dict(params) if params else None
+            )
 
     def rows(self, sql: str, size: int = 10_000) -> Iterator[tuple[list[str], list[tuple[Any, ...]]]]:
         """Run one of our own SELECTs and yield its rows in pieces, each with the column names."""
-        cursor = self._connection.execute(sql)
-        names = [column[0] for column in cursor.description or []]
-        while piece := cursor.fetchmany(size):
+        with _turn():
+            cursor = self._connection.execute(sql)
+            names = [column[0] for column in cursor.description or []]
+            piece = cursor.fetchmany(size)
+        while piece:
             yield names, piece
+            with _turn():
+                piece = cursor.fetchmany(size)

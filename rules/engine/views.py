@@ -14,7 +14,7 @@ import polars as pl
 
 from parsers.tables import parquet, schema
 from rules import registry
-from rules.case.case import FROM_CASE, GENERAL_KIND, Case, columns_of
+from rules.case.case import FROM_CASE, GENERAL_KIND, Case, Stretch, columns_of
 from rules.judging import findings_table
 
 WITHOUT_FIRST = {"vmstat_i": "vmstat", "mpstat_i": "mpstat", "iostat_i": "iostat", "counters_i": "counters"}
@@ -60,16 +60,23 @@ def build(case: Case, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
     Derived tables and rows of the case itself are written to `scratch` as Parquet.
     """
     made: dict[str, str] = {}
+    filled = filled_tables(case)
     for name in wanted:
         if name in WITHOUT_FIRST:
-            whole = _select(case, WITHOUT_FIRST[name], scratch)
+            whole = _select(case, WITHOUT_FIRST[name], scratch, filled)
             made[name] = whole if is_empty(whole) else f"select * from ({whole}) where coalesce(not first, true)"
         else:
-            made[name] = _select(case, name, scratch)
+            made[name] = _select(case, name, scratch, filled)
     return made
 
 
-def _select(case: Case, name: str, scratch: Path) -> str:
+def filled_tables(case: Case) -> dict[int, frozenset[str]]:
+    """Return the names of the tables that have rows, of each artifact that was read."""
+    readings = {a.id: Path(a.reading or "") for a in case.spec.artifacts if a.id in case.manifests}
+    return {artifact: frozenset(parquet.tables(reading)) for artifact, reading in readings.items()}
+
+
+def _select(case: Case, name: str, scratch: Path, filled: Mapping[int, frozenset[str]]) -> str:
     columns = columns_of(name)
     if name == findings_table.TABLE.name:
         return _findings(case, scratch) or _empty(columns)
@@ -85,48 +92,72 @@ def _select(case: Case, name: str, scratch: Path) -> str:
             frame.write_parquet(file)
         return f"select * from read_parquet({text(str(file))})"
     alike: dict[tuple[str, ...], list[_Files]] = {}
-    parts: list[str] = []
+    stretches: dict[int, list[Stretch]] = {}
+    for one in case.stretches:
+        stretches.setdefault(one.artifact, []).append(one)
     for artifact in case.spec.artifacts:
-        made = _artifact(case, artifact.id, Path(artifact.reading or ""), name, columns)
-        if isinstance(made, _Files):
+        if name not in filled.get(artifact.id, ()) and name not in parquet.OWN_FOLDERS:
+            continue
+        own = stretches.get(artifact.id, [])
+        if made := _artifact(case, artifact.id, Path(artifact.reading or ""), name, own):
             alike.setdefault(made.have, []).append(made)
-        elif made:
-            parts.append(made)
-    parts += [_together(held, columns) for held in alike.values()]
-    return " union all ".join(parts) or _empty(columns)
+    hidden = case.hides(name)
+    return " union all ".join(_together(held, columns, hidden) for held in alike.values()) or _empty(columns)
+
+
+PLACED = ("artifact_id", "host", "phase", "clock", "t", "t_err")
+"""Columns that rows get from the stretch they stand in."""
+
+ALL = (-1, 2**31 - 1, -1, 2**62)
+"""First and last part, first and last line: every row of a file."""
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of an artifact whose rows all have the same host, phase, clock and place on the axis, as SQL texts by
-    column.
+    """The files of an artifact as SQL texts, their columns, and the stretches of their rows: bounds as in `ALL` and a value
+    for each of `PLACED`.
+
+    `hides`: rows that the general reader took from text are not shown.
     """
 
     files: tuple[str, ...]
     have: tuple[str, ...]
-    placed: Mapping[str, str]
+    stretches: tuple[tuple[tuple[int, int, int, int], tuple[str | float | None, ...]], ...]
+    hides: bool
 
 
-def _together(held: Sequence[_Files], columns: Mapping[str, pl.DataType]) -> str:
+def _together(held: Sequence[_Files], columns: Mapping[str, pl.DataType], hidden: str | None) -> str:
     """Return one SELECT over the files of many artifacts.
 
-    A scan for each would cost as much as reading its rows if they are few.
+    A scan for each would cost as much as reading its rows if they are few, and memory for each: a room of some hundred
+    artifacts had no room for its pages.
     """
-    places = [(file, h.placed) for h in held for file in h.files]
-    names = list(held[0].placed)
-    rows = ", ".join(f"({file}, {', '.join(placed[n] for n in names)})" for file, placed in places)
-    listed = ", ".join(f'({_of_row(c, names, held[0].have)})::{sql_type(kind)} as "{c}"' for c, kind in columns.items())
-    files = ", ".join(dict.fromkeys(file for file, _ in places))
+    rows = ", ".join(
+        f"({file}, {', '.join(map(str, bounds))}, {', '.join(map(text, values))})"
+        for h in held
+        for file in h.files
+        for bounds, values in h.stretches
+    )
+    have = held[0].have
+    listed = ", ".join(f'({_of_row(c, have)})::{sql_type(kind)} as "{c}"' for c, kind in columns.items())
+    files = ", ".join(dict.fromkeys(file for h in held for file in h.files))
+    hiding = [file for h in held if h.hides for file in h.files]
+    shown = ""
+    if hiding and hidden in have:
+        elsewhere = f"r._file not in ({', '.join(hiding)})"
+        shown = f' where (r."{hidden}" is distinct from {text(GENERAL_KIND)} or {elsewhere})'
     return (
-        f"select {listed} from read_parquet([{files}], filename='_file') r "
-        f"join (values {rows}) p(_file, {', '.join(f'_{n}' for n in names)}) on p._file = r._file"
+        f"select {listed} from read_parquet([{files}], filename='_file') r left join (values {rows})"
+        f" p(_file, _part_from, _part_to, _line_from, _line_to, {', '.join(f'_{n}' for n in PLACED)})"
+        " on r._file = p._file and r.part >= p._part_from and r.part <= p._part_to"
+        f" and r.line_no >= p._line_from and r.line_no <= p._line_to{shown}"
     )
 
 
-def _of_row(column: str, placed: Sequence[str], have: Sequence[str]) -> str:
+def _of_row(column: str, have: Sequence[str]) -> str:
     if column == "t":
         return "r.t_local + p._t"
-    return f"p._{column}" if column in placed else f'r."{column}"' if column in have else "null"
+    return f"p._{column}" if column in PLACED else f'r."{column}"' if column in have else "null"
 
 
 def _findings(case: Case, scratch: Path) -> str | None:
@@ -159,47 +190,18 @@ def _empty(columns: dict[str, pl.DataType]) -> str:
     return f"select {listed}{NOTHING}"
 
 
-def _artifact(
-    case: Case, artifact: int, reading: Path, name: str, columns: Mapping[str, pl.DataType]
-) -> _Files | str | None:
-    """Return the files of one artifact, or a SELECT over them joined by stretch if host, phase, clock or time differ
-    within it.
-    """
+def _artifact(case: Case, artifact: int, reading: Path, name: str, own: Sequence[Stretch]) -> _Files | None:
+    """Return the files of one artifact with the stretches of their rows; one if all have the same place."""
     files = parquet.files(reading, name) if artifact in case.manifests else []
     if not files:
         return None
-    have = tuple(pl.read_parquet_schema(files[0]))
-    own = [s for s in case.stretches if s.artifact == artifact]
-    places = [case.alignments.get(s.clock or "") for s in own]
-    values: dict[str, list[str | float | None]] = {
-        "host": [s.host for s in own], "phase": [s.phase for s in own], "clock": [s.clock for s in own],
-        "t": [a.add if a else None for a in places], "t_err": [a.err if a else None for a in places],
-    }  # fmt: skip
-    paths = tuple(text(str(f)) for f in files)
-    hidden = case.hides(name, artifact)
-    shown = f" where {hidden} is distinct from {text(GENERAL_KIND)}" if hidden in have else ""
-    if not shown and all(len(set(v)) <= 1 for v in values.values()):
-        return _Files(
-            paths, have, {"artifact_id": str(artifact), **{n: text(v[0] if v else None) for n, v in values.items()}}
-        )
-    placed = {
-        n: _cases([(s.part, s.line_from, s.line_to, v) for s, v in zip(own, vs, strict=True)])
-        for n, vs in values.items()
-    }
-    placed |= {"artifact_id": str(artifact), "t": f"t_local + {placed['t']}"}
-    listed = [
-        f'({placed[c] if c in placed else (chr(34) + c + chr(34) if c in have else "null")})::{sql_type(kind)} as "{c}"'
-        for c, kind in columns.items()
-    ]
-    return f"select {', '.join(listed)} from read_parquet([{', '.join(paths)}]){shown}"
-
-
-def _cases(values: list[tuple[int, int, int, str | float | None]]) -> str:
-    """Return a SQL expression for the value at (part, line_no); a plain literal if it is the same everywhere."""
-    kinds = {v for *_, v in values}
-    if len(kinds) <= 1:
-        return text(next(iter(kinds), None))
-    whens = " ".join(
-        f"when part = {part} and line_no between {first} and {last} then {text(v)}" for part, first, last, v in values
-    )
-    return f"case {whens} end"
+    stretches = []
+    for s in own:
+        at = case.alignments.get(s.clock or "")
+        values = (artifact, s.host, s.phase, s.clock, at.add if at else None, at.err if at else None)
+        stretches.append(((s.part, s.part, s.line_from, s.line_to), values))
+    if len({values for _, values in stretches}) <= 1:
+        values = stretches[0][1] if stretches else (artifact, None, None, None, None, None)
+        stretches = [(ALL, values)]
+    hides = case.hides(name, artifact) is not None
+    return _Files(tuple(text(str(f)) for f in files), tuple(pl.read_parquet_schema(files[0])), tuple(stretches), hides)

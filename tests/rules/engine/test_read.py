@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from parsers.reading import read
 from parsers.text.source import Hints
+from rules.engine import read as read_only
 from rules.engine.read import ReadOnly
+from rules.errors import TablesBusy, TablesTooLarge
 from rules.model import ArtifactSpec, CaseSpec, PartSpec
 
 TIMES = "".join(f"time elapsed : 0,{n:02d}\n" for n in range(10, 30))
@@ -46,3 +50,63 @@ def test_only_named_evidence_tables_are_there(spec: CaseSpec) -> None:
     for name in ("no_such_table", "hosts"):
         with pytest.raises(KeyError, match=name):
             ReadOnly(spec, [name])
+
+
+def many(spec: CaseSpec, n: int) -> CaseSpec:
+    """Return a case of `n` artifacts with one file, whose lines belong to two hosts each."""
+    first = spec.artifacts[0]
+    parts = (PartSpec(1, 1, 5, host="a", phase="good"), PartSpec(1, 6, 20, host="b", phase="bad"))
+    return replace(spec, artifacts=tuple(replace(first, id=number, parts=parts) for number in range(1, n + 1)))
+
+
+def test_rows_of_one_file_get_the_host_and_phase_of_their_stretch(spec: CaseSpec) -> None:
+    with ReadOnly(many(spec, 1), ["conn_times"]) as source:
+        found = source.query(
+            "select host, phase, count(*) as n, min(line_no) as first from conn_times group by 1, 2 order by 1"
+        )
+    assert [tuple(row.values()) for row in found] == [("a", "good", 5, 1), ("b", "bad", 15, 6)]
+
+
+def test_a_room_of_many_artifacts_is_one_scan_and_stays_in_its_memory(spec: CaseSpec) -> None:
+    with ReadOnly(many(spec, 700), ["conn_times"]) as source:
+        found = source.query(
+            "select host, list(distinct phase) as phases, median(elapsed_s) as middle from conn_times group by 1"
+        )
+        assert len(found) == 2
+        (plan,) = {
+            row["explain_value"]
+            for row in source.query("explain select count(elapsed_s) from conn_times where host = 'a'")
+        }
+        assert plan.count("READ_PARQUET") == 1
+
+
+def test_a_query_out_of_memory_says_so(spec: CaseSpec) -> None:
+    with ReadOnly(spec, ["conn_times"]) as source:
+        source.query("set memory_limit = '20MB'")
+        with pytest.raises(TablesTooLarge):
+            source.query("select list(a.range) as x from range(9000000) a, conn_times b group by a.range % 7")
+        assert len(source.query("select line_no from conn_times")) == 20, "the next question is answered"
+
+
+def test_few_queries_run_at_once_and_a_thread_that_has_a_turn_keeps_it(
+    spec: CaseSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_only, "WAIT_S", 0.05)
+    free, taken = threading.Event(), threading.Barrier(read_only.AT_ONCE + 1)
+
+    def hold() -> None:
+        with read_only._turn(), read_only._turn():
+            taken.wait(10)
+            free.wait(10)
+
+    holders = [threading.Thread(target=hold) for _ in range(read_only.AT_ONCE)]
+    for one in holders:
+        one.start()
+    taken.wait(10)
+    with ReadOnly(spec, ["conn_times"]) as source:
+        with pytest.raises(TablesBusy):
+            source.query("select 1 from conn_times")
+        free.set()
+        for one in holders:
+            one.join(10)
+        assert len(source.query("select line_no from conn_times")) == 20
