@@ -78,7 +78,7 @@ def idle_reason(seen: Iterable[Seen]) -> str | None:
 def moments(case: CaseTables) -> pl.LazyFrame:
     """Return the artifacts and parts whose stacks were taken at one moment: no event, and each stack counts once.
 
-    The general reader's stacks are those of dumps, whatever their number. A stack of a listing with a line for each
+    The general reader's stacks without an event are those of dumps, whatever their number. A stack of a listing with a line for each
     frame needs no thread to be one.
     """
     stacks = case.scan(
@@ -98,7 +98,7 @@ def moments(case: CaseTables) -> pl.LazyFrame:
             pl.col("source").eq_missing(pl.lit("text")).all().alias("text"),
             (threads.n_unique() * 4 >= pl.len()).alias("apart"),
         )
-        .filter(pl.col("text") | (whole & (pl.col("threads") | pl.col("listed")) & pl.col("apart")))
+        .filter((pl.col("text") & pl.col("plain")) | (whole & (pl.col("threads") | pl.col("listed")) & pl.col("apart")))
         .select("artifact_id", "part")
     )
 

@@ -148,6 +148,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .head(TEMPLATES)
         .collect(engine="streaming")
     )
+    since_start = case.table("artifacts", ["artifact_id", "clock_kind"]).filter(pl.col("clock_kind") == "boot-relative")
+    made = made.with_columns(pl.col("artifact_id").is_in(since_start["artifact_id"].implode()).alias("since_start"))
     return sorted(_sightings(made), key=lambda s: (s.kind != "error", -(s.share or 0.0), s.lines[0].line_from))
 
 
@@ -237,6 +239,8 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     times = "Once" if n == 1 else f"{n:,} times"
     if n > 1 and row["t_from"] is not None and row["t_to"] > row["t_from"]:
         times += f" in {figure(row['t_to'] - row['t_from'], 's')}"
+    if n == 1 and row["since_start"] and row["t_from"] is not None:
+        times += f", {figure(row['t_from'], 's')} after the start"
     if burst:
         times += f", {row['peak']:,} of them within one minute"
     errors, lines = row["errors"], row["lines"]

@@ -76,6 +76,9 @@ BEGINS = (
     r"(?i)\b(?:receive\w*|receiving|recv|start\w*|begin\w*|began|sent|sending|request\w*|ask\w*|query|calling|connecting|opening|accepted"
     r"|submitt\w+|enter\w*)\b|->|>>|==>"
 )
+WAITS = BEGINS + r"|(?i:\bwait(?:s|ing)?\b|\.\.\.$)"
+"""Words behind which a log may be silent because of what they say."""
+
 ENDS = (
     r"(?i)\b(?:answer\w*|respon\w+|repl(?:y|ied)|complete\w*|completing|completion|finish\w*|done|end(?:ed)?"
     r"|return\w*|got|succe\w+|fail\w*|timed? ?out|timeout|gave up|error|abort\w*|connected|opened|closed|exit\w*|status|cancel\w*|expired)\b|<-|<<|<=="
@@ -200,6 +203,38 @@ def _part(text: str) -> str:
     if times[most] * 2 >= int(found["5"]) > 0:
         return f", {figure(times[most] / 1e3, 's')} of it in {PARTS[most]}"
     return ", and it never got an answer" if times[3] < 0 else ""
+
+
+def brief(case: CaseTables) -> Iterator[Sighting]:
+    """Yield gaps of logs too short for a usual one: behind a line that begins something or says that it waits."""
+    key = [*PLACE_COLUMNS, "part"]
+    rows = case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_finite())
+    before = {c: pl.col(c).shift(1).over(key) for c in ("t_local", "line_no", "text")}
+    told = rows.with_columns(
+        (pl.col("t_local") - before["t_local"]).alias("gap"),
+        before["line_no"].alias("before"),
+        before["text"].alias("said"),
+        pl.len().over(key).alias("n"),
+    ).filter((pl.col("n") <= REGULAR) & pl.col("gap").is_between(GAP_S, LONGEST_S) & pl.col("said").str.contains(WAITS))
+    for row in told.collect(engine="streaming").sort("gap", descending=True).head(MOST).iter_rows(named=True):
+        a, took = row["artifact_id"], float(row["gap"])
+        yield Sighting(
+            "gap",
+            quoted(row["said"], 80),
+            f'{figure(took, "s")} went by between "{quoted(row["said"], 90)}" and "{quoted(row["text"], 90)}"',
+            "gap_s",
+            took,
+            "s",
+            (
+                Lines(a, row["before"], row["before"], "before the gap"),
+                Lines(a, row["line_no"], row["line_no"], "after the gap"),
+            ),
+            **place(row),
+            t_from=row["t_local"] - took,
+            t_to=row["t_local"],
+            seconds=took,
+            seen=({"log": str(row["said"])}, {"seconds": round(took, 6)}),
+        )
 
 
 def gaps(case: CaseTables) -> Iterator[Sighting]:

@@ -19,7 +19,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.library_waits import functions, outside_calls
-from rules.observers.log_times import LONGEST_S, gaps, quoted, steps, texts
+from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, place
 from rules.observers.packet_silence import silences, turns
 from rules.observers.talk import Talk, around
@@ -60,7 +60,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the waits of all tables, the longest first."""
     idle: list[Sighting] = []
     found: list[Sighting] = []
-    sources = (_calls, functions, outside_calls, _sqlnet, _elapsed, silences, turns, texts, steps, gaps)
+    sources = (_calls, functions, outside_calls, _sqlnet, _elapsed, silences, turns, texts, steps, gaps, brief)
     for one in (sighting for source in sources for sighting in source(case)):
         (idle if one.idle else found).append(one)
     yield from sorted(found, key=lambda s: -(s.seconds or 0.0))

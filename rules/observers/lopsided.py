@@ -138,6 +138,9 @@ MEMBERS = r"(?i)^(?:cpu|core|node|queue|rxq?|txq?|channel|ring)[-_ ]?[0-9]+$"
 COUNTED = 10_000.0
 """Minimum of such a counter that is worth a word: less is what a processor does at the start."""
 
+MOVED = 1_000.0
+"""Minimum growth of such a counter between two samples."""
+
 MOST_COUNTED = 5
 """Maximum number of counters that are told, those with the largest share first."""
 
@@ -165,7 +168,8 @@ def _counted(case: CaseTables) -> Iterator[Sighting]:
     for key, members in rows.group_by(keys, maintain_order=True):
         grp, name = key[-2], key[-1]
         what = " ".join(str(x) for x in (grp, name) if x)
-        named = Shared(what, pl.col("value"), "count", COUNTED, {"counter": f"one_of_{name}"})
+        least = MOVED if members["n"].max() > 1 else COUNTED  # type: ignore[operator]  # a count of rows
+        named = Shared(what, pl.col("value"), "count", least, {"counter": f"one_of_{name}"})
         found += _largest(members.rename({"item": "member"}), named)
     yield from sorted(found, key=lambda s: -(s.share or 0.0))[:MOST_COUNTED]
 

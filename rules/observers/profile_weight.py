@@ -217,6 +217,7 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
         "leaf",
         "kernel",
         "comm",
+        "frame_lines",
     ]
     listed = case.scan("profile_symbols", group).unique()
     rows = (
@@ -235,6 +236,7 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
             pl.len().alias("stacks"),
             pl.col("leaf").n_unique().alias("leaves"),
             pl.col("unit").first(),
+            pl.col("frame_lines").is_not_null().any().alias("tree"),
         )
         .collect(engine="streaming")
     )
@@ -242,8 +244,8 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
         # A piece of a call graph in percent is a part of the whole profile.
         sum_of_all = max(whole["whole"], 100.0) if whole["unit"] == "pct" else whole["whole"]
         base = sum_of_all - whole["idle_weight"]
-        # One stack is an example that somebody printed; its part of the whole is not known.
-        if base <= 0 or not math.isfinite(base) or whole["stacks"] < 2:
+        # One stack is an example that somebody printed, unless it is the only path of a call tree.
+        if base <= 0 or not math.isfinite(base) or (whole["stacks"] < 2 and not whole["tree"]):
             continue
         if whole["unit"] in (None, "samples") and base < LEAST_SAMPLES:
             continue

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
-from rules.observers.log_times import gaps, quoted, steps, texts
+from rules.observers.log_times import brief, gaps, quoted, steps, texts
 
 
 def case(*rows: tuple[float | None, str]) -> Case:
@@ -99,3 +99,17 @@ def test_a_step_ends_with_the_answer_of_its_id() -> None:
 )
 def test_what_is_no_step_is_none(rows: tuple[tuple[float | None, str], ...]) -> None:
     assert list(steps(case(*rows))) == []
+
+
+@pytest.mark.parametrize(("said", "told"), [("pool is not ready, waiting until it is", True), ("pool is ready", False)])
+def test_a_short_log_tells_how_long_it_was_silent_behind_a_line_that_waits(said: str, told: bool) -> None:
+    rows = [{"t_local": 0.0, "text": said, "line_no": 1}, {"t_local": 17.0, "text": "Started it.", "line_no": 2}]
+    made = list(brief(Case.of_tables({"logs": rows})))
+    assert bool(made) is told
+    if made:
+        assert made[0].headline == '17.000 s went by between "pool is not ready, waiting until it is" and "Started it."'
+
+
+def test_a_log_with_a_usual_gap_is_left_to_the_gaps() -> None:
+    rows = [{"t_local": 10.0 * n, "text": "waiting", "line_no": n} for n in range(1, 5)]
+    assert list(brief(Case.of_tables({"logs": rows}))) == []

@@ -14,14 +14,15 @@ Tables: logs (source text) of lines that begin with a stamp or in which a progra
 counters (grp text, mode level) of figures, both with the title above them as entity or item; rows (a heading and its cells; a record of
 psql or MySQL, one cell per line; a line of InnoDB's monitor or of a measured plan under the report's name);
 profile_stacks (source text, weight 1) of threads of Java (jstack, jcmd, management beans, javacore), Go, Python, py-spy,
-gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP and of the kernel. Clock: that of the first stamp, wall-utc
+gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP and of the kernel, and the call trees of sample (macOS, event sample). Clock: that of the first stamp, wall-utc
 for epochs and stamps with an offset, else wall-local.
 Traps: nobody knows what the lines mean, so rules and derived tables do not see these rows (`rules/case/case.py`). Sentences, quotations
 (`> `), a mail's header and signature, and what stands below words of advice give no rows. Prompts are borders. A date alone on its line
 is the time of the lines below it.
 Stamps without a year (klog, syslog) count from the first of January, those of an uptime from the start; logfmt has its stamp in a field.
 Rows of a table of events, and of things in a bad state (Exited (137)), are lines of a log too. What nslookup, dig, resolvectl and
-traceroute print of one step is a line with its elapsed time.
+traceroute print of one step is a line with its elapsed time; so are the units of systemd-analyze and the percentiles of load tests.
+Lines of /proc/interrupts and /proc/stat are counters of mode total, with the processor as item.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """
 
@@ -71,7 +72,7 @@ _TYPES: dict[str, dict[str, pl.DataType]] = {
     "rows": {"t_local": pl.Float64(), "line_end": pl.Int64()},
     "profile_stacks": {
         **{name: pl.Int64() for name in ("pid", "lwp")},
-        **{name: pl.String() for name in ("comm", "leaf", "state", "waits_for", "held_by")},
+        **{name: pl.String() for name in ("event", "comm", "leaf", "state", "waits_for", "held_by")},
         **{name: pl.Float64() for name in ("waited_s", "cpu_s", "age_s")},
         "frames": pl.List(pl.String()),
         "frame_lines": pl.List(pl.Int64()),

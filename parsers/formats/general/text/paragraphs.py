@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import records, reports, stacks, tables
+from parsers.formats.general.text import call_trees, records, reports, stacks, tables
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
+from parsers.formats.general.text.proc_lines import counted
 from parsers.formats.general.text.single_lines import (
     ADVICE,
     ATTRIBUTION,
@@ -28,6 +29,7 @@ from parsers.formats.general.text.single_lines import (
     severity_of,
     stamp_of,
 )
+from parsers.formats.general.text.timing_lines import timed, unit_of
 from parsers.provenance.prompts import is_lead, prompt_of
 from parsers.tables.rows import State
 from parsers.text.prose import FENCE
@@ -73,6 +75,7 @@ class Paragraphs:
         """Take the next line; `written` tells that it is a sentence."""
         if not line.strip():
             self._close_record()
+            self._close_tree()
             if stack := self.state.get("stack"):
                 stack["blank"] = True
             else:
@@ -81,12 +84,23 @@ class Paragraphs:
         if self.state.get("quoting") and prompt_of(line) is None:
             self.prose.append(no)
             return
+        if (tree := self.state.get("tree")) is not None:
+            if (done := call_trees.goes_on(tree, line, no)) is not None:
+                self._stacks(done)
+                self.read.append(no)
+                return
+            self._close_tree()
+        elif call_trees.opens(line):
+            self.end_paragraph()
+            self.state["tree"] = call_trees.new()
+            self.read.append(no)
+            return
         if stack := self.state.get("stack"):
             if len(line) <= LONGEST * 10 and stacks.goes_on(stack, line, no):
                 self.read.append(no)
                 return
             self._close_stack()
-        if self._is_record(no, line) or self._is_report(no, line):
+        if self._is_record(no, line) or self._is_report(no, line) or self._is_counted(no, line):
             return
         stamp = stamp_of(line)
         if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
@@ -120,12 +134,14 @@ class Paragraphs:
     def end_paragraph(self) -> None:
         """End the paragraph: what was said above it does not hold for the next."""
         self._close_stack()
+        self._close_tree()
         self._close_record()
         self._decide()
         if self.state.pop("held", None):  # a paragraph of rows came after the words of advice
             self.state.pop("advice", None)
         self.state.pop("mode", None)
         self.state.pop("after_log", None)
+        self.state.pop("time_unit", None)
 
     def end_run(self, last: bool) -> None:
         """Decide about the lines that wait; at the end of the part everything is closed."""
@@ -282,9 +298,14 @@ class Paragraphs:
 
     def _single(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
         state = self.state
-        if made := None if stamp or state.get("advice") else measured(line):
-            self._measured(no, *made)
-            return
+        if stamp is None and not state.get("advice"):
+            if unit := unit_of(line):
+                state["time_unit"] = unit
+                self.read.append(no)
+                return
+            if made := measured(line) or timed(line, state.get("time_unit")):
+                self._measured(no, *made)
+                return
         if (written or (line.endswith((":", ",")) and line.count(" ") >= 2 and ADVICE.search(line))) and stamp is None:
             state["advice"] = bool(ADVICE.search(line)) or None
             state.pop("held", None)
@@ -371,6 +392,25 @@ class Paragraphs:
             return None
         counted[key] = counted.get(key, 0) + 1
         return counted[key]
+
+    def _is_counted(self, no: int, line: str) -> bool:
+        """Take a line of /proc with counters that only rise."""
+        if self.state.get("advice") or not (counts := counted(line)):
+            return False
+        self._decide()
+        for group, item, name, value in counts:
+            made = {"grp": group, "item": item, "name": name, "value": value, "unit": None, "mode": "total"}
+            sample = self._sample(f"{group} {item}", name)
+            self._add("counters", no, t_local=self.state.get("now"), sample=sample, **made)
+        return True
+
+    def _stacks(self, done: list[Row]) -> None:
+        if done:
+            self.rows.setdefault("profile_stacks", []).extend(done)
+
+    def _close_tree(self) -> None:
+        if tree := self.state.pop("tree", None):
+            self._stacks(call_trees.closed(tree))
 
     def _close_stack(self) -> None:
         stack = self.state.pop("stack", None)

@@ -140,7 +140,9 @@ def _east_s(zone: str | None) -> float | None:
 
 _NUMBER = r"[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _UNIT = r"(?:%|[A-Za-zµ][A-Za-zµ%]{0,11}(?:/[A-Za-z]{1,6})?)"
-FIGURE = re.compile(rf"(?P<number>{_NUMBER})[ \t]?(?P<unit>{_UNIT})?(?:[ \t]*[(\[][^()\[\]]*[)\]])?[,;]?")
+FIGURE = re.compile(
+    rf"(?P<number>{_NUMBER})[ \t]?(?:(?P<unit>{_UNIT})|\[(?P<held>#?/?{_UNIT})\])?(?:[ \t]*[(\[][^()\[\]]*[)\]])?[,;]?"
+)
 _WORD = r"[A-Za-z_][\w.%/@$*-]*(?:\[[^\]\s]{0,40}\]|\([^)\s]{0,20}\))?"
 _QUOTED = r"[\"'](?P<quoted>[A-Za-z_][^\"']{0,60})[\"']"
 EQUAL = re.compile(
@@ -223,13 +225,13 @@ class Pair:
 def figure_of(text: str) -> tuple[float | None, str | None]:
     """Return number and unit of a text that is a figure, else (None, None).
 
-    >>> figure_of("1,024 kB (3 %)"), figure_of("12.5%"), figure_of("5.7.33")
-    ((1024.0, 'kB'), (12.5, '%'), (None, None))
+    >>> figure_of("1,024 kB (3 %)"), figure_of("12.5%"), figure_of("5.7.33"), figure_of("94.16 [ms] (mean)")
+    ((1024.0, 'kB'), (12.5, '%'), (None, None), (94.16, 'ms'))
     """
     found = FIGURE.fullmatch(text.strip())
     if found is None:
         return None, None
-    return float(found["number"].replace(",", "")), found["unit"]
+    return float(found["number"].replace(",", "")), found["unit"] or found["held"]
 
 
 def pairs_of(line: str) -> list[Pair]:

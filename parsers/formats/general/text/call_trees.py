@@ -1,0 +1,73 @@
+"""Call trees as sample of macOS prints them: a count and a function per line, callees further in.
+
+A path that no callee takes further is one stack, weighted by what its callees do not have. Only the open path is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+MOST_DEEP = 500
+"""Maximum depth that is followed; deeper lines count for their callers."""
+
+EVENT = "sample"
+"""Event of these stacks: a profile over time, where dumps have none."""
+
+_HEAD = re.compile(r"Call graph:[ \t]*")
+_NODE = re.compile(r"(?P<in>[ \t+!:|]{1,2000})(?P<n>[0-9]{1,12}) (?P<what>\S.{0,2000})")
+_FUNCTION = re.compile(r"(?P<f>.+?)[ \t]+(?:\(in (?P<library>[^)]*)\).*|load address .*)")
+_THREAD = re.compile(r"Thread_(?P<lwp>[0-9a-fA-F]{1,12})(?::?[ ]{1,8}(?P<name>\S.{0,200})?)?")
+_QUEUE = re.compile(r"DispatchQueue_[0-9]{1,9}: ")
+
+Tree = dict[str, Any]
+"""The open tree: `path` of [indent, count, count of callees, function, line] from the thread inwards. JSON-able."""
+
+
+def opens(line: str) -> bool:
+    """Return whether a line is the heading of a call tree."""
+    return line.startswith("Call graph:") and _HEAD.fullmatch(line) is not None
+
+
+def new() -> Tree:
+    return {"path": []}
+
+
+def goes_on(tree: Tree, line: str, no: int) -> list[dict[str, Any]] | None:
+    """Take a line of the tree; return the stacks that are complete by it, None if it does not belong to the tree."""
+    found = _NODE.fullmatch(line)
+    if found is None:
+        return None
+    indent, count = len(found["in"]), int(found["n"])
+    done = closed(tree, indent)
+    path = tree["path"]
+    if path:
+        path[-1][2] += count
+    if len(path) < MOST_DEEP:
+        path.append([indent, count, 0, found["what"], no])
+    return done
+
+
+def closed(tree: Tree, indent: int = 0) -> list[dict[str, Any]]:
+    """Return the stacks of the path's nodes from the inmost to those at an indent, which are complete, and drop them."""
+    made = []
+    path = tree["path"]
+    while path and path[-1][0] >= indent:
+        own = path[-1][1] - path[-1][2]
+        if own > 0 and len(path) > 1:
+            made.append(_stack(path, own))
+        path.pop()
+    return made
+
+
+def _stack(path: list[list[Any]], weight: int) -> dict[str, Any]:
+    head = _THREAD.fullmatch(path[0][3])
+    nodes = path[1:] if head else path
+    name = _QUEUE.sub("", head["name"] or "").partition("  (")[0].strip() if head else ""
+    frames = [(found["f"] if (found := _FUNCTION.fullmatch(n[3])) else n[3]).strip() for n in reversed(nodes)]
+    return {
+        "line_no": nodes[-1][4], "line_end": nodes[-1][4], "source": "text", "event": EVENT, "weight": float(weight), "unit": "samples",
+        "lwp": int(head["lwp"], 16 if re.search("[a-fA-F]", head["lwp"]) else 10) if head else None,
+        "comm": name or None, "frames": frames, "leaf": frames[0], "kernel": False, "complete": True,
+        "frame_lines": [n[4] for n in reversed(nodes)],
+    }  # fmt: skip

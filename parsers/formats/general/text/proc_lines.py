@@ -1,0 +1,43 @@
+"""Lines of Linux' /proc without their heading: interrupts (people paste what grep found) and stat.
+
+A counter of a processor has its number as item, as `CPU1`, so that readers can compare processors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_INTERRUPT = re.compile(
+    r"[ \t]*(?P<irq>[0-9]{1,5}|NMI|LOC|SPU|PMI|IWI|RTR|RES|CAL|TLB|TRM|THR|DFR|MC[EP]|HYP|HRE|HVS|PI[NW]|NPI|IPI[0-9]):(?P<counts>(?:[ \t]+[0-9]{1,20}){1,1024})[ \t]{2,}(?P<what>[A-Za-z]\S*(?:[ \t]+\S+){0,9})[ \t]*"
+)
+_STAT = re.compile(r"cpu(?P<cpu>[0-9]{0,4})(?P<ticks>(?:[ \t]+[0-9]{1,20}){4,10})[ \t]*")
+TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
+"""Columns of a line cpu of /proc/stat (proc_stat(5)), in ticks."""
+
+Counted = tuple[str, str | None, str, float]
+"""Group, item, name and value of a counter."""
+
+
+def counted(line: str) -> list[Counted]:
+    """Return the counters of a line of /proc/interrupts or /proc/stat; nothing for any other line.
+
+    >>> counted(" 87:    1282535          0  armada_370_xp_irq  59  mwlwifi")
+    [('interrupts', 'CPU0', '87 mwlwifi', 1282535.0), ('interrupts', 'CPU1', '87 mwlwifi', 0.0)]
+    >>> counted("cpu1 4 1 0 9 0 7")[-1], counted("cpu MHz : 2400"), counted("12: 30 left")
+    (('proc stat', 'CPU1', 'irq', 7.0), [], [])
+    """
+    if len(line) > 40_000 or not line[:24].strip():
+        return []
+    if line.startswith("cpu") and (found := _STAT.fullmatch(line)):
+        return list(_ticks(found))
+    if ":" in line[:12] and (found := _INTERRUPT.fullmatch(line)):
+        name = f"{found['irq']} {found['what'].split()[-1]}"
+        return [("interrupts", f"CPU{n}", name, float(x)) for n, x in enumerate(found["counts"].split())]
+    return []
+
+
+def _ticks(found: re.Match[str]) -> Iterator[Counted]:
+    item = f"CPU{found['cpu']}" if found["cpu"] else None
+    for name, ticks in zip(TICKS, found["ticks"].split(), strict=False):
+        yield "proc stat", item, name, float(ticks)

@@ -1,0 +1,75 @@
+"""What tools print of how long named things took: units of systemd, and the percentiles and tables of load tests.
+
+systemd-analyze blame and critical-chain; ab, wrk, hey, redis-benchmark.
+"""
+
+from __future__ import annotations
+
+import re
+
+from parsers.formats.general.text.network_lines import UNITS, Measured
+
+_SPAN = r"(?:[0-9]{1,5}(?:d|h|min) ){0,3}[0-9]{1,9}(?:\.[0-9]{1,6})?(?:us|ms|s|min|h)"
+_UNIT = r"(?P<unit>\S{1,200}\.(?:service|target|mount|automount|device|socket|timer|path|slice|scope|swap))"
+_BLAME = re.compile(rf"[ \t]*(?P<took>{_SPAN})[ \t]+{_UNIT}[ \t]*")
+_CHAIN = re.compile(rf"[ \t│├└─|`-]*{_UNIT}(?: @(?P<at>{_SPAN}))?(?: \+(?P<took>{_SPAN}))?[ \t]*")
+_PIECE = re.compile(r"([0-9.]+)(us|ms|s|min|h|d)")
+_LONG = {"min": 60.0, "h": 3600.0, "d": 86400.0}
+
+_TITLE = re.compile(r"[^():]{3,80}\((?P<unit>us|usec|ms|msec|s|sec|secs|seconds|milliseconds|microseconds)\):?")
+_PART = re.compile(
+    r"[ \t]*(?P<part>[0-9]{1,3}(?:\.[0-9]{1,5})?)%[ \t]+(?:in[ \t]+|<=[ \t]*)?(?P<number>[0-9]{1,12}(?:\.[0-9]{1,9})?)[ \t]?"
+    r"(?P<unit>us|ms|s|secs|seconds|milliseconds|microseconds)?(?:[ \t]*\(longest request\))?[ \t]*"
+)
+_PHASE = re.compile(
+    r"(?P<name>Connect|Processing|Waiting|Total):[ \t]+[0-9.]+[ \t]+[0-9.]+[ \t]+[0-9.]+[ \t]+(?P<middle>[0-9.]+)[ \t]+(?P<most>[0-9.]+)[ \t]*"
+)
+"""A row of ab: least, mean, deviation, median, most."""
+
+UNITS_TOO = {"milliseconds": 1e-3, "microseconds": 1e-6, "secs": 1.0}
+
+
+def unit_of(line: str) -> str | None:
+    """Return the unit of the times below a title such as `Connection Times (ms)`, None for any other line.
+
+    >>> unit_of("Percentage of the requests served within a certain time (ms)"), unit_of("Time (UTC)")
+    ('ms', None)
+    """
+    found = _TITLE.fullmatch(line.strip()) if "(" in line and len(line) <= 100 else None
+    return found["unit"] if found else None
+
+
+def timed(line: str, unit: str | None) -> Measured | None:
+    """Return what a line tells of one thing's time, None for any other line; `unit` is that of the title above it.
+
+    >>> timed("1min 1.609s NetworkManager.service", None)[:2]
+    ('the start of NetworkManager.service', 61.609)
+    >>> timed("  50%  12012", "ms")[:2], timed("  50%  12012", None)
+    (('a request of the load test', 12.012), None)
+    """
+    if len(line) > 300:
+        return None
+    text = line.strip()
+    if "." in line and (found := _BLAME.fullmatch(line)):
+        return f"the start of {found['unit']}", _span(found["took"]), None, text
+    if (" @" in line or " +" in line) and (found := _CHAIN.fullmatch(line)) and (found["at"] or found["took"]):
+        if found["took"]:
+            return f"the start of {found['unit']}", _span(found["took"]), None, text
+        return f"the way to {found['unit']}", _span(found["at"]), None, text
+    if "%" in line and (found := _PART.fullmatch(line)) and (found["unit"] or unit):
+        return "a request of the load test", _scaled(found["number"], found["unit"] or unit or "s"), None, text
+    if unit and (found := _PHASE.fullmatch(line)):
+        return f"{found['name']} of a request", _scaled(found["middle"], unit), None, text
+    return None
+
+
+def _scaled(number: str, unit: str) -> float | None:
+    try:
+        return float(number) * (UNITS | UNITS_TOO)[unit]
+    except ValueError:
+        return None
+
+
+def _span(text: str) -> float:
+    """Return the seconds of a time as systemd prints it: `1min 1.609s`."""
+    return sum(float(number) * (_LONG | UNITS)[unit] for number, unit in _PIECE.findall(text))
