@@ -1,6 +1,8 @@
-"""The course of a traced program: what was started, how long it ran, what it started itself, what it left open.
+"""The course of a traced program: what was started, how long it ran, what it started itself, what its calls set, what it
+left open.
 
-Stands out: nothing by itself; a reader wants to know what a trace is of before its details. Descriptors that were made and
+Stands out: nothing by itself; a reader wants to know what a trace is of before its details. What calls set (limits,
+scheduling, timers, time-outs, sizes of queues and segments) is told as the lines have it. Descriptors that were made and
 not closed stand out from `LEFT` on if they are most of all that were made: a leak, or a program that keeps what it needs.
 Normal: fewer of them.
 Worked example: `execve("/usr/bin/python3", ["python3", "convoy.py"])`, 8 clones with CLONE_THREAD, exit_group(0) 1.247 s later:
@@ -34,6 +36,21 @@ QUOTED = 120
 
 LONGEST_S = 30 * 86400.0
 """Maximum believable length of a trace in seconds."""
+
+SETTERS = (
+    "setrlimit", "sched_setscheduler", "sched_setaffinity", "sched_setattr", "sched_setparam", "setpriority", "nice", "priocntl",
+    "ioprio_set", "setitimer", "timer_settime", "alarm", "listen", "semget", "shmget", "mlockall",
+)  # fmt: skip
+"""Calls by which a program sets limits, scheduling, timers or the size of something."""
+
+OPTIONS = r"SO_(SND|RCV)(TIMEO|BUF)|SO_LINGER|TCP_(NODELAY|USER_TIMEOUT|QUICKACK|CORK|SYNCNT)|SO_BUSY_POLL"
+"""Options of sockets that change when or how long a program waits."""
+
+OPENING = r"^0, |, 0x[0-9a-f]+$"
+"""Arguments that say nothing: the process itself, an address."""
+
+CALLS = 6
+"""Maximum number of different calls that set something and are told per trace, the first ones."""
 
 THREAD = r"CLONE_THREAD|CLONE_SIGHAND"
 THREAD_NAMES = ["lwp_create", "thr_new", "thr_create", "pthread_create", "thread_create"]
@@ -70,8 +87,10 @@ def _course(case: CaseTables) -> Iterator[Sighting]:
         .sort(PLACE_COLUMNS, nulls_last=True)
         .collect(engine="streaming")
     )
+    sets = _set_by_calls(case)
     for row in made.iter_rows(named=True):
-        if not row["execs"] and not row["threads"] and not row["processes"]:
+        said = sets.get(tuple(row[c] for c in PLACE_COLUMNS), [])
+        if not row["execs"] and not row["threads"] and not row["processes"] and not said:
             continue
         start = row["execs"][0] if row["execs"] else None
         command = command_of(start["args"]) if start else None
@@ -94,11 +113,38 @@ def _course(case: CaseTables) -> Iterator[Sighting]:
             "calls_count",
             float(row["n"]),
             "count",
-            tuple(lines),
+            (*lines, *(Lines(artifact, r["line_no"], r["line_no"], _word(r)) for r in said)),
             **place(row),
             share=SHARE,
             n=1,
+            beside=f"its calls set {'; '.join(map(_word, said))}" if said else None,
         )
+
+
+def _set_by_calls(case: CaseTables) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Return by place what calls of a trace set: each call and argument once, with its number and first line."""
+    name, args = pl.col("name"), pl.col("args").fill_null("")
+    sets = (
+        name.is_in(SETTERS)
+        | (name.is_in(["prlimit64", "prlimit"]) & args.str.contains(r"RLIMIT_\w+, \{"))
+        | ((name == "setsockopt") & args.str.contains(OPTIONS))
+    )
+    done = pl.col("err").is_null() & pl.col("args").is_not_null()
+    rows = case.scan("syscalls", [*PLACE_COLUMNS, "line_no", "name", "args"], sets & done)
+    first = (
+        rows.with_columns(args.str.replace_all(OPENING, "").str.slice(0, QUOTED).alias("what"))
+        .group_by([*PLACE_COLUMNS, "name", "what"])
+        .agg(pl.len().alias("n"), pl.col("line_no").min())
+        .sort("line_no", nulls_last=True)
+        .group_by(PLACE_COLUMNS, maintain_order=True)
+        .head(CALLS)
+        .collect(engine="streaming")
+    )
+    return {key: held.to_dicts() for key, held in first.group_by(PLACE_COLUMNS, maintain_order=True)}
+
+
+def _word(row: dict[str, Any]) -> str:
+    return f"{row['name']}({row['what']})" + (f", {row['n']:,} times" if row["n"] > 1 else "")
 
 
 def command_of(args: str | None) -> str:

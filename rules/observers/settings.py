@@ -3,8 +3,7 @@
 Standing out: a parameter, a figure of memory or a limit that a signature with `parameter` knows by its name and value.
 Normal: all others, those that were commented out or overridden, and what a signature calls harmless. The share is small
 whatever the setting, so that what was measured comes first, and no setting alone becomes a lead.
-Traces: what calls set (limits, scheduling, timers, time-outs, sizes of queues and segments), as the lines have it; no
-signature is asked.
+What the calls of a trace set is told with its course.
 Worked example: `vm.zone_reclaim_mode = 1` and a signature for it with value "1": "vm.zone_reclaim_mode is 1".
 Cost: one aggregation per table and one look-up per different setting. Source: that of each signature.
 """
@@ -20,31 +19,13 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, lines_of, place
 from rules.signatures.signatures import Seen, Signature, recognise
 
-OBSERVER = Observer("settings", "Which settings are a risk?", ("params", "meminfo", "syscalls"))
+OBSERVER = Observer("settings", "Which settings are a risk?", ("params", "meminfo"))
 
 SHARE = 0.05
 """Share of a setting that nobody has seen to cost anything: below every measure that stands out."""
 
 RISKS = ("mechanism", "shape", "remark")
 """Strengths of signatures that say more of a setting than that it is all right."""
-
-SETTERS = (
-    "setrlimit", "sched_setscheduler", "sched_setaffinity", "sched_setattr", "sched_setparam", "setpriority", "nice", "priocntl",
-    "ioprio_set", "setitimer", "timer_settime", "alarm", "listen", "semget", "shmget", "mlockall",
-)  # fmt: skip
-"""Calls by which a program sets limits, scheduling, timers or the size of something."""
-
-OPTIONS = r"SO_(SND|RCV)(TIMEO|BUF)|SO_LINGER|TCP_(NODELAY|USER_TIMEOUT|QUICKACK|CORK|SYNCNT)|SO_BUSY_POLL"
-"""Options of sockets that change when or how long a program waits."""
-
-OPENING = r"^0, |, 0x[0-9a-f]+$"
-"""Arguments that say nothing: the process itself, an address."""
-
-CALLS = 6
-"""Maximum number of different calls that are told per trace, the first ones."""
-
-QUOTED = 120
-"""Maximum number of characters of arguments in a headline."""
 
 MOST_SETTINGS = 20_000
 """Maximum number of different settings that are looked at."""
@@ -54,51 +35,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield settings that a signature knows as a risk, those that name a mechanism outright first."""
     found = [*_params(case), *_meminfo(case)]
     found.sort(key=lambda x: (RISKS.index(x[0].strength), x[1].lines[0].line_from))
-    return [*(sighting for _, sighting in found), *_set_by_calls(case)]
-
-
-def _set_by_calls(case: CaseTables) -> Iterator[Sighting]:
-    """Yield what calls of a trace set, each once."""
-    name, args = pl.col("name"), pl.col("args").fill_null("")
-    sets = (
-        name.is_in(SETTERS)
-        | (name.is_in(["prlimit64", "prlimit"]) & args.str.contains(r"RLIMIT_\w+, \{"))
-        | ((name == "setsockopt") & args.str.contains(OPTIONS))
-    )
-    done = pl.col("err").is_null() & pl.col("args").is_not_null()
-    rows = case.scan("syscalls", [*PLACE_COLUMNS, "line_no", "name", "args"], sets & done)
-    key = [*PLACE_COLUMNS, "name", "what"]
-    first = (
-        rows.with_columns(args.str.replace_all(OPENING, "").str.slice(0, QUOTED).alias("what"))
-        .group_by(key)
-        .agg(pl.len().alias("n"), pl.col("line_no").min())
-        .sort("artifact_id", "line_no", nulls_last=True)
-        .group_by("artifact_id", maintain_order=True)
-        .head(CALLS)
-        .collect(engine="streaming")
-    )
-    for _, held in first.group_by("artifact_id", maintain_order=True):
-        yield _said(held.to_dicts())
-
-
-def _said(rows: list[dict[str, Any]]) -> Sighting:
-    """Return what the calls of one trace set, as one sighting: a reader takes them in together."""
-    first = rows[0]
-    words = [f"{r['name']}({r['what']})" + (f", {r['n']:,} times" if r["n"] > 1 else "") for r in rows]
-    return Sighting(
-        kind="setting",
-        subject="; ".join(words)[:QUOTED],
-        headline=f"The program's calls set: {'; '.join(words)}",
-        name="calls_count",
-        value=float(sum(r["n"] for r in rows)),
-        unit="count",
-        lines=tuple(
-            Lines(r["artifact_id"], r["line_no"], r["line_no"], word) for r, word in zip(rows, words, strict=True)
-        ),
-        **place(first),
-        share=SHARE,
-        n=len(rows),
-    )
+    return [sighting for _, sighting in found]
 
 
 def _params(case: CaseTables) -> Iterator[tuple[Signature, Sighting]]:
@@ -111,6 +48,7 @@ def _params(case: CaseTables) -> Iterator[tuple[Signature, Sighting]]:
             pl.col("num").filter(pl.col("num").is_finite()).first(),
             pl.col("line_no").min(),
             pl.col("line_end").get(pl.col("line_no").arg_min()),
+            pl.col("line_no").max().alias("line_last"),
         )
         .sort(*PLACE_COLUMNS, "line_no", "name", nulls_last=True)
         .head(MOST_SETTINGS)
@@ -164,8 +102,15 @@ def _sighting(row: Mapping[str, Any], value: str | None, whose: str, seen: Seen)
         # A word has no figure: 1 stands for "it is set so".
         value=float(number) if number is not None else 1.0,
         unit="",
-        lines=lines_of(row, "setting"),
+        lines=_lines(row),
         **place(row),
         share=SHARE,
         seen=(seen,),
     )
+
+
+def _lines(row: Mapping[str, Any]) -> tuple[Lines, ...]:
+    """Return where a setting stands, of several samples the first and the last."""
+    last = row.get("line_last")
+    again = (Lines(row["artifact_id"], last, last, "still so"),) if last and last > row["line_no"] else ()
+    return (*lines_of(row, "setting"), *again)

@@ -391,4 +391,6 @@ def _open_call(name: str, args: str | None, held: list[dict[str, Any]], threads:
         share=None if worked else min(1.0, len(held) / max(1, threads)),
         n=len(held),
         seen=(*timed, seen, {"call": name}),
+        joins=name,
+        short=f"line {row['line_no']}",
     )

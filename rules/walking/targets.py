@@ -139,6 +139,9 @@ MAKERS = [
 ONE_FD = r"^\s*\[?\{fd=(\d+)[^{}]*\}\]|^\s*\d+, \[(\d+)\]"
 """Matches a poll or select over one descriptor, as strace prints it."""
 
+ANNOTATED = r"^\s*\d+<"
+"""Matches the beginning of arguments whose descriptor strace -y or -yy says what it is."""
+
 CALL = [*PLACE_COLUMNS, "pid", "lwp", "line_no", "t_local", "stamp", "dur_hi_s", "name", "fd", "fd2", "path", "peer_ip", "peer_port", "ret", "err",
         "args", "arg_id", "arg_addr", "state"]  # fmt: skip
 """Columns that `with_targets` needs."""
@@ -210,7 +213,7 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
     rows = rows.with_columns(pl.coalesce("fd", polled).alias("on_fd"), DOMAIN).with_row_index("_row")
     near = made.join(_family(rows, births), on=["artifact_id", "pid"], how="semi", nulls_equal=True)
     known = _known(rows, near, births)
-    rows = rows.join(known, on="_row", how="left", maintain_order="left")
+    rows = _annotated(rows.join(known, on="_row", how="left", maintain_order="left"))
     # The next step uses each of these several times, so they become columns first.
     rows = rows.with_columns(
         pl.coalesce("path", pl.when(pl.col("what") != "socket").then("of")).alias("_path"),
@@ -259,6 +262,27 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
     )  # fmt: skip
     return rows.with_columns(target.alias("target"), child.alias("waited_pid")).drop(
         "_row", "what", "of", "domain", "_path", "_address", "_locks_file"
+    )
+
+
+def _annotated(rows: pl.DataFrame) -> pl.DataFrame:
+    """Fill `what` and `of` of descriptors whose maker was not seen from what strace -y prints behind them: `3</dev/sda>`."""
+    args = pl.col("args")
+    if rows["args"].dtype != pl.String or not rows["args"].str.contains(ANNOTATED).any():
+        return rows
+    path, peer = (
+        args.str.extract(rf"{ANNOTATED}(/[^<>]*)"),
+        args.str.extract(rf"{ANNOTATED}(?:TCP|UDP)(?:v6)?:\[[^<>]*->([^<>]+)\]>"),
+    )
+    what = (
+        pl.when(path.is_not_null()).then(pl.lit("file"))
+        .when(args.str.contains(rf"{ANNOTATED}pipe:\[")).then(pl.lit("pipe"))
+        .when(args.str.contains(rf"{ANNOTATED}(?:TCP|UDP|UNIX|socket|NETLINK)\w*[-:]")).then(pl.lit("socket"))
+    )  # fmt: skip
+    unknown = pl.col("what").is_null()
+    return rows.with_columns(
+        pl.when(unknown).then(what.cast(WHAT)).otherwise("what").alias("what"),
+        pl.when(unknown).then(pl.coalesce(path, peer)).otherwise("of").alias("of"),
     )
 
 

@@ -75,3 +75,25 @@ def test_most_are_closed_or_used_again() -> None:
     assert opened(60, closed=40) == []
     again = [{"name": "openat", "ret": 3}, {"name": "close", "fd": 3}] * 30
     assert seen(*again) == []
+
+
+def test_what_the_calls_of_a_trace_set_is_told_beside() -> None:
+    rows = [
+        ("prlimit64", "0, RLIMIT_NOFILE, {rlim_cur=40, rlim_max=40}, NULL"),
+        ("prlimit64", "0, RLIMIT_STACK, NULL, {rlim_cur=8192*1024}"),
+        ("setsockopt", "3, SOL_SOCKET, SO_RCVTIMEO, {tv_sec=5}, 16"),
+        ("setsockopt", "3, SOL_SOCKET, SO_REUSEADDR, [1], 4"),
+        ("listen", "3, 128"),
+        ("listen", "3, 128"),
+    ]
+    (made,) = seen(*({"name": name, "args": args} for name, args in rows))
+    assert made.beside == (
+        "its calls set prlimit64(RLIMIT_NOFILE, {rlim_cur=40, rlim_max=40}, NULL);"
+        " setsockopt(3, SOL_SOCKET, SO_RCVTIMEO, {tv_sec=5}, 16); listen(3, 128), 2 times"
+    )
+    assert [c.role for c in made.lines][2] == "listen(3, 128), 2 times"
+    assert made.share == SHARE
+
+
+def test_a_call_that_failed_or_was_cut_sets_nothing() -> None:
+    assert seen({"name": "listen", "args": "3, 5", "err": "EINVAL"}, {"name": "listen", "args": None}) == []

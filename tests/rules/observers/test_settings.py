@@ -80,31 +80,7 @@ def test_settings_that_no_signature_knows_are_normal() -> None:
     assert seen(params=[{"name": "nobody_knows_this", "value": "1", "num": 1.0}]) == []
 
 
-def calls(*rows: tuple[str, str]) -> list[Sighting]:
-    listed = [{"line_no": n, "seq": n, "pid": 7, "name": name, "args": args} for n, (name, args) in enumerate(rows, 1)]
-    return list(observe(Case.of_tables({"syscalls": listed})))
-
-
-def test_what_the_calls_of_a_trace_set() -> None:
-    made = calls(
-        ("prlimit64", "0, RLIMIT_NOFILE, {rlim_cur=40, rlim_max=40}, NULL"),
-        ("prlimit64", "0, RLIMIT_STACK, NULL, {rlim_cur=8192*1024}"),
-        ("setsockopt", "3, SOL_SOCKET, SO_RCVTIMEO, {tv_sec=5}, 16"),
-        ("setsockopt", "3, SOL_SOCKET, SO_REUSEADDR, [1], 4"),
-        ("listen", "3, 128"),
-        ("listen", "3, 128"),
-    )
-    assert [s.headline for s in made] == [
-        "The program's calls set: prlimit64(RLIMIT_NOFILE, {rlim_cur=40, rlim_max=40}, NULL);"
-        " setsockopt(3, SOL_SOCKET, SO_RCVTIMEO, {tv_sec=5}, 16); listen(3, 128), 2 times"
-    ]
-    assert [c.role for c in made[0].lines][2] == "listen(3, 128), 2 times"
-    assert made[0].share == SHARE
-
-
-def test_a_call_that_failed_or_was_cut_sets_nothing() -> None:
-    rows = [
-        {"line_no": 1, "name": "listen", "args": "3, 5", "err": "EINVAL"},
-        {"line_no": 2, "name": "listen", "args": None},
-    ]
-    assert list(observe(Case.of_tables({"syscalls": rows}))) == []
+def test_a_setting_of_several_samples_is_cited_in_the_first_and_the_last() -> None:
+    rows = [{"line_no": n, "name": "vm.zone_reclaim_mode", "value": "1", "num": 1.0} for n in (3, 20, 41)]
+    (made,) = observe(Case.of_tables({"params": rows}))
+    assert [(c.line_from, c.role) for c in made.lines] == [(3, "setting"), (41, "still so")]
