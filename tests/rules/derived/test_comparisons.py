@@ -27,6 +27,10 @@ def test_only_observers_across_have_rows_here(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_difference_looks_across() -> None:
-    assert {name for name, one in observers().items() if one.OBSERVER.across} == {"difference", "growth-between"}
+    assert {name for name, one in observers().items() if one.OBSERVER.across} == {
+        "difference",
+        "growth-between",
+        "run-queue",
+    }
     assert comparisons.SCOPE == "room"
     assert observations.SCOPE == "artifact"

@@ -94,6 +94,7 @@ def test_acknowledgements_and_rows_without_ends_or_times_say_nothing() -> None:
 
 
 def test_many_short_answers_are_told_together() -> None:
+    rows: list[tuple[float, bool, dict[str, Any]]]
     rows = [(n * 0.042 + late, by_client, {}) for n in range(12) for late, by_client in ((0.0, True), (0.040, False))]
     (made,) = packets(*rows)
     assert made.headline == (
@@ -110,5 +111,6 @@ def test_many_short_answers_are_told_together() -> None:
 
 
 def test_a_server_that_answers_at_once_is_not_told() -> None:
+    rows: list[tuple[float, bool, dict[str, Any]]]
     rows = [(n * 0.042 + late, by_client, {}) for n in range(50) for late, by_client in ((0.0, True), (0.002, False))]
     assert packets(*rows) == []

@@ -8,8 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+_NAMED = "NMI|LOC|SPU|PMI|IWI|RTR|RES|CAL|TLB|TRM|THR|DFR|MC[EP]|HYP|HRE|HVS|PI[NW]|NPI|IPI[0-9]"
+"""Interrupts of processors themselves, which have letters instead of a number."""
+
 _INTERRUPT = re.compile(
-    r"[ \t]*(?P<irq>[0-9]{1,5}|NMI|LOC|SPU|PMI|IWI|RTR|RES|CAL|TLB|TRM|THR|DFR|MC[EP]|HYP|HRE|HVS|PI[NW]|NPI|IPI[0-9]):(?P<counts>(?:[ \t]+[0-9]{1,20}){1,1024})[ \t]{2,}(?P<what>[A-Za-z]\S*(?:[ \t]+\S+){0,9})[ \t]*"
+    rf"[ \t]*(?P<irq>[0-9]{{1,5}}|{_NAMED}):(?P<counts>(?:[ \t]+[0-9]{{1,20}}){{1,1024}})"
+    r"[ \t]{2,}(?P<what>[A-Za-z]\S*(?:[ \t]+\S+){0,9})[ \t]*"
 )
 _STAT = re.compile(r"cpu(?P<cpu>[0-9]{0,4})(?P<ticks>(?:[ \t]+[0-9]{1,20}){4,10})[ \t]*")
 TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
