@@ -23,7 +23,8 @@ def visible(text: str, keep: str = "") -> str:
 
 
 # What follows these paths is as good as a password. Django logs the URL of each HTTP request that it refuses.
-_SECRET_ADDRESS = re.compile(r"(/(?:first|join|accounts/password/reset/key)/)[^/\s\"']+")
+SECRET_PATHS = ("first", "join", "give", "shared", "accounts/password/reset/key", "accounts/confirm-email")
+_SECRET_ADDRESS = re.compile(rf"(/(?:{'|'.join(SECRET_PATHS)})/)[^/\s\"']+")
 
 
 def _visible_event(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:

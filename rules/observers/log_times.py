@@ -76,7 +76,7 @@ BEGINS = (
     r"(?i)\b(?:receive\w*|receiving|recv|start\w*|begin\w*|began|sent|sending|request\w*|ask\w*|query|calling|connecting|opening|accepted"
     r"|submitt\w+|enter\w*)\b|->|>>|==>"
 )
-WAITS = BEGINS + r"|(?i:\bwait(?:s|ing)?\b|\.\.\.$)"
+WAITS = BEGINS + r"|(?i:\bwait(?:s|ing)?\b|\.\.\.$)|^(?:\S+: )?[A-Z]?[a-z]{2,}ing\b"
 """Words behind which a log may be silent because of what they say."""
 
 ENDS = (
@@ -205,10 +205,26 @@ def _part(text: str) -> str:
     return ", and it never got an answer" if times[3] < 0 else ""
 
 
+def _oldest_first(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows of a log in the order of their times where it shows the newest line first, else as they are."""
+    step = pl.col("t_local").diff()
+    turned = (
+        rows.group_by("artifact_id", "part", maintain_order=True)
+        .agg(((step < 0).sum() > (step > 0).sum()).alias("turned"))
+        .filter("turned")
+        .collect(engine="streaming")
+    )
+    return (
+        rows
+        if turned.is_empty()
+        else rows.sort("artifact_id", "part", "t_local", "line_no", descending=[False, False, False, True])
+    )
+
+
 def brief(case: CaseTables) -> Iterator[Sighting]:
     """Yield gaps of logs too short for a usual one: behind a line that begins something or says that it waits."""
     key = [*PLACE_COLUMNS, "part"]
-    rows = case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_finite())
+    rows = _oldest_first(case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_finite()))
     before = {c: pl.col(c).shift(1).over(key) for c in ("t_local", "line_no", "text")}
     told = rows.with_columns(
         (pl.col("t_local") - before["t_local"]).alias("gap"),
@@ -241,7 +257,8 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
     """Yield gaps between two stamps of the same process of a log that are unlike the others."""
     key = [*PLACE_COLUMNS, "part", "pid"]
     gap = (pl.col("t_local") - pl.col("t_local").shift(1).over(key)).alias("gap")
-    rows = case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_not_null()).with_columns(
+    stamped = _oldest_first(case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_not_null()))
+    rows = stamped.with_columns(
         gap, pl.col("line_no").shift(1).over(key).alias("before"), pl.col("text").shift(1).over(key).alias("said")
     )
     known = rows.filter(pl.col("gap").is_between(0, LONGEST_S))

@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import logging
 import logging.config
+import re
 
 import pytest
 import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.urls import get_resolver
 
 from config import logs
 
@@ -48,6 +50,30 @@ def test_a_file_name_can_neither_drive_a_terminal_nor_forge_a_line(lines):
 def test_addresses_that_open_something_are_not_told(lines):
     text = lines("json", "INFO", lambda: logging.getLogger("x").warning("Forbidden: /join/s3cret/ and /first/other/"))
     assert json.loads(text)["event"] == "Forbidden: /join/***/ and /first/***/"
+
+
+def addresses(resolver, front=""):
+    """Yield every address of the application as its pattern."""
+    for one in resolver.url_patterns:
+        whole = front + str(one.pattern)
+        if hasattr(one, "url_patterns"):
+            yield from addresses(one, whole)
+        else:
+            yield whole
+
+
+SECRET_PARAMETER = re.compile(r"<(?:str:)?(?:token|secret)>|\(\?P<(?:key|token)>")
+
+
+def test_every_address_with_a_secret_is_masked(lines):
+    found = [a for a in addresses(get_resolver()) if SECRET_PARAMETER.search(a)]
+    assert len(found) >= len(logs.SECRET_PATHS)
+    for pattern in found:
+        front = re.split(r"\(\?P<|<", pattern.replace("^", ""))[0]
+        text = lines(
+            "json", "INFO", lambda path=front: logging.getLogger("x").warning("Not Found: /%ss3cret-key/more/", path)
+        )
+        assert json.loads(text)["event"] == f"Not Found: /{front}***/more/"
 
 
 def test_a_traceback_keeps_its_lines_but_not_its_escapes(lines):

@@ -113,3 +113,14 @@ def test_a_short_log_tells_how_long_it_was_silent_behind_a_line_that_waits(said:
 def test_a_log_with_a_usual_gap_is_left_to_the_gaps() -> None:
     rows = [{"t_local": 10.0 * n, "text": "waiting", "line_no": n} for n in range(1, 5)]
     assert list(brief(Case.of_tables({"logs": rows}))) == []
+
+
+def test_a_log_with_its_newest_line_first_is_read_from_its_end() -> None:
+    words = ("parameters are done", "child 53 was killed", "Generating parameters")
+    rows = [
+        {"t_local": t, "text": w, "line_no": n}
+        for n, (t, w) in enumerate(zip((40.0, 34.0, 0.0), words, strict=True), 1)
+    ]
+    (made,) = brief(Case.of_tables({"logs": rows}))
+    assert made.headline == '34.000 s went by between "Generating parameters" and "child 53 was killed"'
+    assert [(c.line_from, c.role) for c in made.lines] == [(3, "before the gap"), (2, "after the gap")]
