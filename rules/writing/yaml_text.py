@@ -10,10 +10,16 @@ from typing import Any
 
 import yaml
 from yaml.constructor import ConstructorError
-from yaml.events import AliasEvent
+from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 from yaml.nodes import MappingNode, Node
 
 MAX_ALIASES = 100
+
+MAX_DEPTH = 64
+"""Maximum number of lists and mappings inside each other. Each costs the parser a piece of its stack: 50 KB of brackets ended
+the process."""
+
+_OPENS = re.compile(r"[\[{]|[-?] ")
 
 Fail = Callable[[str, str], Exception]
 
@@ -64,8 +70,8 @@ for _tag in ("binary", "timestamp", "omap", "pairs", "set"):
 
 
 def load_yaml(text: str, fail: Fail, *, limit: int) -> Any:
-    """Return plain values; mappings are `Lined`. Raises `fail(where, why)` above `limit` bytes or 100 aliases, or for
-    any fault.
+    """Return plain values; mappings are `Lined`. Raises `fail(where, why)` above `limit` bytes, 100 aliases or `MAX_DEPTH`,
+    or for any fault.
     """
     if len(text.encode()) > limit:
         raise fail("", f"is larger than {limit // 1024} KiB")
@@ -76,9 +82,31 @@ def load_yaml(text: str, fail: Fail, *, limit: int) -> Any:
             and sum(isinstance(e, AliasEvent) for e in yaml.parse(text, _Loader)) > MAX_ALIASES
         ):
             raise fail("", f"has more than {MAX_ALIASES} aliases")
+        if _may_be_deep(text) and _is_deep(text):
+            raise fail("", f"has more than {MAX_DEPTH} lists and mappings inside each other")
         return yaml.load(text, _Loader)  # a subclass of the safe loader
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise fail(f"line {line}", error.problem or "is no YAML") from None
     except yaml.YAMLError as error:
         raise fail("", str(error)) from None
+
+
+def _may_be_deep(text: str) -> bool:
+    """Return whether the signs that open a list or mapping, and the indents, are enough for a text to be too deep."""
+    brackets = text.count("[") + text.count("{")
+    lines = text.splitlines()
+    return brackets + max((len(ln) - len(ln.lstrip()) + len(_OPENS.findall(ln)) for ln in lines), default=0) > MAX_DEPTH
+
+
+def _is_deep(text: str) -> bool:
+    """Return whether a text is too deep; it is parsed up to there, into events, which need no stack."""
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        if isinstance(event, CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+    return False
