@@ -105,8 +105,8 @@ def _select(case: Case, name: str, scratch: Path, filled: Mapping[int, frozenset
     return " union all ".join(_together(held, columns, hidden) for held in alike.values()) or _empty(columns)
 
 
-PLACED = ("artifact_id", "host", "phase", "clock", "t", "t_err")
-"""Columns that rows get from the stretch they stand in."""
+PLACED = ("host", "phase", "clock", "t", "t_err")
+"""Columns that rows get from the stretch they stand in; a line may stand in none."""
 
 ALL = (-1, 2**31 - 1, -1, 2**62)
 """First and last part, first and last line: every row of a file."""
@@ -114,12 +114,13 @@ ALL = (-1, 2**31 - 1, -1, 2**62)
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of an artifact as SQL texts, their columns, and the stretches of their rows: bounds as in `ALL` and a value
+    """An artifact with its files as SQL texts, their columns, and the stretches of their rows: bounds as in `ALL` and a value
     for each of `PLACED`.
 
     `hides`: rows that the general reader took from text are not shown.
     """
 
+    artifact: int
     files: tuple[str, ...]
     have: tuple[str, ...]
     stretches: tuple[tuple[tuple[int, int, int, int], tuple[str | float | None, ...]], ...]
@@ -133,13 +134,14 @@ def _together(held: Sequence[_Files], columns: Mapping[str, pl.DataType], hidden
     artifacts had no room for its pages.
     """
     rows = ", ".join(
-        f"({file}, {', '.join(map(str, bounds))}, {', '.join(map(text, values))})"
+        f"({file}, {h.artifact}, {', '.join(map(str, bounds))}, {', '.join(map(text, values))})"
         for h in held
         for file in h.files
         for bounds, values in h.stretches
     )
     have = held[0].have
     listed = ", ".join(f'({_of_row(c, have)})::{sql_type(kind)} as "{c}"' for c, kind in columns.items())
+    whose = ", ".join(f"({file}, {h.artifact})" for h in held for file in h.files)
     files = ", ".join(dict.fromkeys(file for h in held for file in h.files))
     hiding = [file for h in held if h.hides for file in h.files]
     shown = ""
@@ -147,9 +149,10 @@ def _together(held: Sequence[_Files], columns: Mapping[str, pl.DataType], hidden
         elsewhere = f"r._file not in ({', '.join(hiding)})"
         shown = f' where (r."{hidden}" is distinct from {text(GENERAL_KIND)} or {elsewhere})'
     return (
-        f"select {listed} from read_parquet([{files}], filename='_file') r left join (values {rows})"
-        f" p(_file, _part_from, _part_to, _line_from, _line_to, {', '.join(f'_{n}' for n in PLACED)})"
-        " on r._file = p._file and r.part >= p._part_from and r.part <= p._part_to"
+        f"select {listed} from read_parquet([{files}], filename='_file') r"
+        f" join (values {whose}) f(_file, _artifact_id) on r._file = f._file left join (values {rows})"
+        f" p(_file, _artifact_id, _part_from, _part_to, _line_from, _line_to, {', '.join(f'_{n}' for n in PLACED)})"
+        " on r._file = p._file and f._artifact_id = p._artifact_id and r.part >= p._part_from and r.part <= p._part_to"
         f" and r.line_no >= p._line_from and r.line_no <= p._line_to{shown}"
     )
 
@@ -157,6 +160,8 @@ def _together(held: Sequence[_Files], columns: Mapping[str, pl.DataType], hidden
 def _of_row(column: str, have: Sequence[str]) -> str:
     if column == "t":
         return "r.t_local + p._t"
+    if column == "artifact_id":
+        return "f._artifact_id"
     return f"p._{column}" if column in PLACED else f'r."{column}"' if column in have else "null"
 
 
@@ -198,10 +203,12 @@ def _artifact(case: Case, artifact: int, reading: Path, name: str, own: Sequence
     stretches = []
     for s in own:
         at = case.alignments.get(s.clock or "")
-        values = (artifact, s.host, s.phase, s.clock, at.add if at else None, at.err if at else None)
+        values = (s.host, s.phase, s.clock, at.add if at else None, at.err if at else None)
         stretches.append(((s.part, s.part, s.line_from, s.line_to), values))
     if len({values for _, values in stretches}) <= 1:
-        values = stretches[0][1] if stretches else (artifact, None, None, None, None, None)
+        values = stretches[0][1] if stretches else (None, None, None, None, None)
         stretches = [(ALL, values)]
     hides = case.hides(name, artifact) is not None
-    return _Files(tuple(text(str(f)) for f in files), tuple(pl.read_parquet_schema(files[0])), tuple(stretches), hides)
+    return _Files(
+        artifact, tuple(text(str(f)) for f in files), tuple(pl.read_parquet_schema(files[0])), tuple(stretches), hides
+    )

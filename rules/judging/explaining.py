@@ -15,7 +15,7 @@ from typing import Any
 
 from rules.judging.scoring import CAUSES
 from rules.model import Finding, Hypothesis, Verdict
-from rules.observers.observer import FELT_S
+from rules.observers.observer import FELT_S, observers
 from rules.signatures.mechanisms import Mechanism, mechanisms
 
 Row = Mapping[str, Any]
@@ -231,11 +231,12 @@ def _same_lines(one: Row, other: Row) -> bool:
 
 def _independent(rows: Sequence[Row]) -> bool:
     """Return whether two observations share no line and come from different artifacts or observers."""
-    return any(
-        (a["artifact_id"], a["observer"]) != (b["artifact_id"], b["observer"]) and not _same_lines(a, b)
-        for n, a in enumerate(rows)
-        for b in rows[n + 1 :]
-    )
+
+    def source(row: Row) -> tuple[Any, str]:
+        known = observers().get(row["observer"])
+        return row["artifact_id"], (known.OBSERVER.like if known else None) or row["observer"]
+
+    return any(source(a) != source(b) and not _same_lines(a, b) for n, a in enumerate(rows) for b in rows[n + 1 :])
 
 
 def _contradictions(

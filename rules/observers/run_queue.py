@@ -30,6 +30,7 @@ OBSERVER = Observer(
         "*": "ps -ef; top",
     },
     across=True,
+    like="saturation",
 )
 
 PER_CPU = Measure(

@@ -110,3 +110,12 @@ def test_few_queries_run_at_once_and_a_thread_that_has_a_turn_keeps_it(
         for one in holders:
             one.join(10)
         assert len(source.query("select line_no from conn_times")) == 20
+
+
+def test_a_row_in_no_stretch_keeps_its_artifact(spec: CaseSpec) -> None:
+    parts = (PartSpec(1, 1, 5, host="a"), PartSpec(1, 6, 10, host="b"))
+    with ReadOnly(replace(spec, artifacts=(replace(spec.artifacts[0], parts=parts),)), ["conn_times"]) as source:
+        found = source.query(
+            "select artifact_id, host, count(*) as n from conn_times group by 1, 2 order by 2 nulls last"
+        )
+    assert [tuple(row.values()) for row in found] == [(7, "a", 5), (7, "b", 5), (7, None, 10)]

@@ -184,3 +184,9 @@ def test_the_verdict_says_that_it_is_not_proven_and_what_would_settle_it() -> No
         "A lead, not proven: Call 1 waits. What fits: waits until the journal has written."
         " Another explanation: waits for a flush. This would settle it: iostat -x 1 30."
     )
+
+
+def test_observers_of_the_same_samples_do_not_confirm_each_other() -> None:
+    busy = seen(1, strength="shape", observer="saturation")
+    assert led(busy, seen(5, strength="shape", observer="run-queue", seconds=1.0)) is None
+    assert led(busy, seen(5, strength="shape", observer="run-queue", seconds=1.0, artifact_id=2)) == "journal-wait"
