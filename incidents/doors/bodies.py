@@ -2,8 +2,9 @@
 
 How much a request may send is decided by its address and headers: a form or an API call as much as pasted text may have,
 somebody without session or token a small form, and a member a file of known size where the page takes one
-(`takes_files`) and the disk has room for it. A longer body is refused with 413 (507 without space) as soon as that is known, and
-what still arrives is thrown away for a moment, so that the browser reads the answer instead of a broken connection.
+(`takes_files`) and the disk has room for it. A longer body is refused with 413 (507 without space) as soon as that is
+known, and what still arrives is thrown away for a moment, so that the browser reads the answer instead of a broken
+connection.
 """
 
 from __future__ import annotations
@@ -106,8 +107,10 @@ def _takes_files(path: str) -> bool:
 def _is_member(scope: Scope) -> bool:
     try:
         user_of(ASGIRequest(scope, io.BytesIO()))
-    except (NotAMember, *AWAY):
+    except NotAMember:
         return False
+    except AWAY as error:
+        raise Refused("The server cannot store files just now. Send it again in a moment.", 503) from error
     return True
 
 

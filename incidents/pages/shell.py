@@ -27,13 +27,6 @@ log = structlog.get_logger(__name__)
 
 View = Callable[..., HttpResponseBase]
 
-
-def takes_files(view: View) -> View:
-    """Mark a view as one that takes a file: members may send it a body as large as `EXHIBIT_MAX_FORM_BYTES`."""
-    view.takes_files = True  # type: ignore[attr-defined]  # read by incidents.doors.bodies through the address
-    return view
-
-
 AWAY_WORDS = "The database does not answer just now. What was stored is safe."
 TOO_MUCH_WORDS = (
     "This view needs more memory than a page may take: choose a shorter time, fewer series or one phase. The evidence and"
@@ -58,6 +51,12 @@ MAY = {
     "tune": Right.TUNE,
     "share": Right.SHARE,
 }
+
+
+def takes_files(view: View) -> View:
+    """Mark a view as one that takes a file: members may send it a body as large as `EXHIBIT_MAX_FORM_BYTES`."""
+    view.takes_files = True  # type: ignore[attr-defined]  # read by incidents.doors.bodies through the address
+    return view
 
 
 def page(view: View) -> View:

@@ -3,9 +3,10 @@
 Inputs: every table that an observer reads. Columns: observer, kind, subject, headline (one sentence, no cause), name,
 value, unit (the quantity), against, against_value (what it is compared with), seconds (wall time on somebody's way),
 share (0 to 1), of_s (non-idle seconds of the artifact in its scope), n, failure (ended a step), idle (reason why nobody
-loses time, NULL if somebody may), normal (a measure within its bounds), beside (what else the same lines tell), joins, short (those with the same word are
-told as one, and what each adds), signatures (names of mechanisms, else words), asks (what its signatures ask for), means
-(what the subject stands for), mechanism, layer, strength (of the best signature), t_from, t_to (s, of the clock),
+loses time, NULL if somebody may), normal (a measure within its bounds), beside (what else the same lines tell), joins,
+short (those with the same word are told as one, and what each adds), signatures (names of mechanisms, else words), asks
+(what its signatures ask for), means (what the subject stands for), mechanism, layer, strength (of the best signature),
+t_from, t_to (s, of the clock),
 line_no, line_end (first citation), evidence (all citations, at most 20 lines).
 Worked example: a poll of 5.005 s on a socket to port 53 among looks-up of 2 ms: observer long-waits, value 5.005, unit
 s, against "the other calls of the same kind" 0.002, mechanism resolver-timeout.

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.db import OperationalError
 from django.test import Client
 from django.urls import get_resolver
 
@@ -163,6 +164,18 @@ class TestFiles:
         full = ask(path, {"content-length": str(5 * MIB)} | member, endless(5))
         assert (full.status, full.passed) == (507, -1)
         assert "no room for this file" in full.words
+
+    def test_a_database_that_is_away_is_no_large_file(
+        self, room: Any, path: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        member = session(make_member(room.incident).user)
+
+        def away(request: Any) -> None:
+            raise OperationalError("gone")
+
+        monkeypatch.setattr(bodies, "user_of", away)
+        answer = ask(path, {"content-length": str(20 * MIB)} | member, endless(20))
+        assert (answer.status, "just now" in answer.words) == (503, True)
 
     def test_somebody_who_was_signed_out_is_a_stranger(self, path: str) -> None:
         user = make_user("gone")
