@@ -1,7 +1,8 @@
 """What only rises: a process's memory, a table's use, a level that is never given back.
 
 Standing out: a series of at least three samples of which at least four fifths of the steps go up and none falls below
-the first, and that rose by a tenth of its first value or more. Normal: a level within its noise.
+the first, and that rose by a tenth of its first value or more; of a number that a command printed, two. Normal: a level
+within its noise.
 Worked example: RSS of a process 16,644 kB, 22,684, 28,724 ... 89,120 in 13 samples: up by 72,476 kB, 6,040 a sample.
 Cost: one aggregation over the samples of each table. Source: monotone runs as the simplest test of a trend (Mann 1945);
 the derived table `trends` gives slopes with intervals for rules.
@@ -40,6 +41,9 @@ GROWTH = 0.1
 ANY_LEVEL = 1024.0
 """Minimum rise in kB of a memory figure; less is noise of any running system."""
 
+COMMAND = "command"
+"""Group of the numbers that stood alone below a command."""
+
 NEVER_GIVEN_BACK = r"(?i)^(?:MemFree|MemAvailable|SwapFree|HugePages_Free|.*free.*)$"
 """Names of levels whose rise is good news."""
 
@@ -51,11 +55,12 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         *_levels(case, "meminfo", ["name"], "kB"),
         *_used(case),
         *_levels(case, "counters", ["grp", "item", "name"], ""),
+        *_commands(case),
     ]
     return sorted(found, key=lambda s: -(s.share or 0.0))
 
 
-def rising(rows: pl.LazyFrame, keys: list[str], value: str, least: float) -> pl.DataFrame:
+def rising(rows: pl.LazyFrame, keys: list[str], value: str, least: float, samples: int = LEAST) -> pl.DataFrame:
     """Return the series that only rise: first, last, median step, number of samples, first and last line."""
     v = pl.col("v")
     step = v.diff().drop_nulls()
@@ -76,7 +81,7 @@ def rising(rows: pl.LazyFrame, keys: list[str], value: str, least: float) -> pl.
             pl.col("t_local").max().alias("t_to"),
         )
         .filter(
-            (pl.col("n") >= LEAST)
+            (pl.col("n") >= samples)
             & (pl.col("up") >= STEPS_UP)
             & (pl.col("least") >= pl.col("first_value"))
             & (
@@ -107,10 +112,22 @@ def _levels(case: CaseTables, table: str, by: list[str], unit: str) -> Iterator[
     columns = [*PLACE_COLUMNS, *by, "line_no", "t_local", "value", *(["mode"] if table == "counters" else [])]
     rows = case.scan(table, columns).filter(~pl.col("name").fill_null("").str.contains(NEVER_GIVEN_BACK))
     if table == "counters":
-        rows = rows.filter(pl.col("mode") == "level")
+        rows = rows.filter((pl.col("mode") == "level") & pl.col("grp").ne_missing(COMMAND))
     for row in rising(rows, keys, "value", ANY_LEVEL if unit else 5.0).iter_rows(named=True):
         who = " ".join(str(row[k]) for k in by if row[k])
         yield _sighting(row, who, who, str(row["name"]), unit or "count", {"counter": str(row["name"])})
+
+
+def _commands(case: CaseTables) -> Iterator[Sighting]:
+    """Yield numbers that the same command printed again and that were higher: who asks twice wants to know whether it rises."""
+    keys = [*PLACE_COLUMNS[:3], "name"]
+    rows = case.scan(
+        "counters", [*PLACE_COLUMNS, "grp", "name", "line_no", "t_local", "value"], pl.col("grp") == COMMAND
+    )
+    for row in rising(rows, keys, "value", 5.0, samples=2).iter_rows(named=True):
+        yield _sighting(
+            row, row["name"], f"What `{row['name']}` printed", "number", "count", {"counter": str(row["name"])}
+        )
 
 
 def _used(case: CaseTables) -> Iterator[Sighting]:

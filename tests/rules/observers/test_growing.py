@@ -54,3 +54,18 @@ def test_used_sessions_rise() -> None:
 
 def test_nothing() -> None:
     assert list(observe(Case.of_tables({}))) == []
+
+
+def test_a_number_that_a_command_printed_twice() -> None:
+    rows = [
+        {"line_no": n, "grp": "command", "name": "lsof -p 7 | wc -l", "mode": "level", "value": v}
+        for n, v in ((3, 9107.0), (6, 13142.0))
+    ]
+    (made,) = observe(Case.of_tables({"counters": rows}))
+    assert made.headline == (
+        "What `lsof -p 7 | wc -l` printed rose by 4,035 in 2 samples, from 9,107 to 13,142, 4,035 at a time"
+    )
+    assert [c.line_from for c in made.lines] == [6, 3]
+    assert list(observe(Case.of_tables({"counters": [{**r, "grp": "text"} for r in rows]}))) == [], (
+        "any other level needs three"
+    )

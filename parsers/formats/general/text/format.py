@@ -22,7 +22,8 @@ is the time of the lines below it.
 Stamps without a year (klog, syslog) count from the first of January, those of an uptime from the start; logfmt has its stamp in a field.
 Rows of a table of events, and of things in a bad state (Exited (137)), are lines of a log too. What nslookup, dig, resolvectl and
 traceroute print of one step is a line with its elapsed time; so are the units of systemd-analyze and the percentiles of load tests.
-Lines of /proc/interrupts and /proc/stat are counters of mode total, with the processor as item.
+A number alone below a command (`lsof -p 4711 | wc -l`) is a counter of grp command under its name. Lines of /proc/interrupts and
+/proc/stat are counters of mode total, with the processor as item.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """
 

@@ -41,6 +41,12 @@ _TITLE = re.compile(
     r"\[(?P<section>[A-Za-z][\w. :/-]{0,60})\]|(?:[=#*-]{2,} ?)(?P<ruled>[A-Za-z][^=#*]{1,60}?)(?: ?[=#*-]{2,}):?"
     r"|(?P<capitals>[A-Z][A-Z0-9]+(?:[ /&,_-]+[A-Z0-9]+){0,7}):?"
 )
+_NUMBER = re.compile(r"[ \t]*[0-9]{1,18}(?:\.[0-9]{1,9})?[ \t]*")
+"""All that some commands print: `wc -l`, a file of /proc/sys."""
+
+COMMAND = 120
+"""Maximum number of characters of a command that are kept as the name of its number."""
+
 _COMMAND = re.compile(r"\$ [a-z./~][\w./-]*(?:[ \t].*)?")
 _COMMENT = re.compile(r"[ \t]*(?:#|;|//)")
 _NAMES = re.compile(
@@ -170,8 +176,10 @@ class Paragraphs:
             return True
         if stamp is None and (is_lead(line) or _COMMAND.fullmatch(line)):
             self.end_paragraph()
-            for name in ("advice", "title", "quoting", "now", "pid"):
+            for name in ("advice", "title", "quoting", "now", "pid", "command"):
                 self.state.pop(name, None)
+            if (prompt := prompt_of(line)) and prompt.command:
+                self.state["command"] = prompt.command[:COMMAND]
             if of := stacks.OF_PROCESS.search(line):
                 self.state["pid"] = int(of["pid"])
             self.read.append(no)
@@ -335,6 +343,17 @@ class Paragraphs:
             return
         if _COMMENT.match(line):
             self.prose.append(no)
+            return
+        if (command := state.get("command")) and _NUMBER.fullmatch(line):
+            level = {
+                "grp": "command",
+                "item": None,
+                "name": command,
+                "value": float(line),
+                "unit": None,
+                "mode": "level",
+            }
+            self._add("counters", no, t_local=state.get("now"), sample=self._sample("command", command), **level)
             return
         if mounted := options_of(line):
             self._pairs(no, mounted[1], title=mounted[0])

@@ -131,3 +131,21 @@ def test_a_call_tree_is_stacks_with_weights() -> None:
         (None, 2543.0, ["???", "start_wqthread"], 10, 10),
     ]
     assert {(r["event"], r["unit"]) for r in rows_of(TREE, "profile_stacks")} == {("sample", "samples")}
+
+
+def test_a_number_alone_below_a_command_has_its_name() -> None:
+    text = """# date && lsof -p 26768 |wc -l
+Thu Aug 25 08:53:01 EDT 2016
+9107
+# date && lsof -p 26768 |wc -l
+Thu Aug 25 10:00:30 EDT 2016
+13142
+$ uptime
+42 things
+"""
+    found = [(r["line_no"], r["grp"], r["name"], r["sample"], r["value"]) for r in rows_of(text, "counters")]
+    assert found == [
+        (3, "command", "date && lsof -p 26768 |wc -l", 1, 9107.0),
+        (6, "command", "date && lsof -p 26768 |wc -l", 2, 13142.0),
+    ]
+    assert rows_of("\n9107\n\n13142\n", "counters") == [], "nobody says what was asked"
