@@ -47,6 +47,11 @@ class RuleTooSlow(RuleFailed):
     """The time limit ended the rule's query."""
 
 
+def stopped_after(limit_s: float) -> str:
+    """Return the cause of a query that took too long, whether it stopped by itself or its process had to be killed."""
+    return f"stopped after {limit_s:g} s, the most that one query may take"
+
+
 class RuleTooLarge(RuleFailed):
     """The memory limit ended the rule's query, or the query returned more than it may."""
 

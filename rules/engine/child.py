@@ -23,6 +23,7 @@ from typing import IO, Any
 import duckdb
 
 from rules.engine.check import MACROS, Refused, check
+from rules.errors import stopped_after
 
 LOCKED: Mapping[str, str] = {
     "autoinstall_known_extensions": "false",
@@ -169,12 +170,7 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
     except Refused as error:
         return {"error": {"kind": "refused", "text": str(error)}}
     except duckdb.InterruptException:
-        return {
-            "error": {
-                "kind": "slow",
-                "text": f"stopped after {request['limit_s']:g} s, the most that one query may take",
-            }
-        }
+        return {"error": {"kind": "slow", "text": stopped_after(request["limit_s"])}}
     except (duckdb.OutOfMemoryException, MemoryError):
         return {"error": {"kind": "large", "text": f"the memory limit of {engine.memory_mb} MB was reached"}}
     except (duckdb.Error, RuntimeError, KeyError) as error:

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rules.errors import RuleFailed, RuleTooLarge, RuleTooSlow
+from rules.errors import RuleFailed, RuleTooLarge, RuleTooSlow, stopped_after
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = re.compile(r"(?:(?<=^)|(?<=[\s'\"(\[=:]))/[^\s'\",;)\]]*/[^\s'\",;)\]]*")
@@ -30,6 +30,9 @@ PATH = re.compile(r"(?:(?<=^)|(?<=[\s'\"(\[=:]))/[^\s'\",;)\]]*/[^\s'\",;)\]]*")
 
 START_S = 20.0
 """Maximum time in seconds for a child to start and open its views, on a loaded machine."""
+
+KILL_S = 1.0
+"""Time in seconds that a query has to stop by itself after its limit, before its process is killed."""
 
 
 @dataclass(frozen=True)
@@ -160,18 +163,18 @@ class Sandbox:
             "limit_s": self.fence.limit_s,
             "max_rows": max_rows or self.fence.max_rows,
         }
-        made = self._ask(rule, request, self.fence.limit_s + 1.0)
+        made = self._ask(rule, request, self.fence.limit_s + KILL_S, stopped_after(self.fence.limit_s))
         if "error" in made:
             raise _error(rule, made["error"])
         columns = tuple(made["columns"])
         return Rows(columns, tuple(dict(zip(columns, row, strict=True)) for row in made["rows"]), made["more"])
 
     def _send(self, rule: str, request: Mapping[str, Any]) -> None:
-        made = self._ask(rule, request, START_S)
+        made = self._ask(rule, request, START_S, f"its tables could not be opened within {START_S:g} s")
         if "error" in made:
             raise _error(rule, made["error"])
 
-    def _ask(self, rule: str, request: Mapping[str, Any], wait_s: float) -> dict[str, Any]:
+    def _ask(self, rule: str, request: Mapping[str, Any], wait_s: float, late: str) -> dict[str, Any]:
         if self._process is None:
             self._process = self._start()
         process = self._process
@@ -183,7 +186,7 @@ class Sandbox:
             line = _line(process.stdout.fileno(), time.monotonic() + wait_s)
         except TimeoutError:
             self.close()
-            raise RuleTooSlow(rule, f"killed after {wait_s:g} s: it did not stop when its time was over") from None
+            raise RuleTooSlow(rule, late) from None
         except OSError:
             line = b""
         if not line:

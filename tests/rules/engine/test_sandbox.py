@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import time
 from pathlib import Path
 
@@ -62,8 +63,11 @@ def test_a_child_that_does_not_react_is_killed(table: str, monkeypatch: pytest.M
     with Sandbox(FENCE) as sandbox:
         sandbox.open({"t": table})
         monkeypatch.setattr("rules.engine.sandbox._line", _never)
-        with pytest.raises(RuleTooSlow, match="killed"):
+        child = sandbox._process
+        assert child is not None
+        with pytest.raises(RuleTooSlow, match="stopped after"):
             sandbox.query("R", "select 1 as a")
+        assert child.returncode == -signal.SIGKILL
         monkeypatch.undo()
         assert sandbox.query("R", "select 1 as a").rows == ({"a": 1},)
 
