@@ -24,10 +24,10 @@ def web(host: str, port: int) -> list[str]:
     ]
 
 
-def worker(name: str, queues: Sequence[str], concurrency: int) -> list[str]:
+def worker(name: str, queues: Sequence[str], concurrency: int, pool: str = "prefork") -> list[str]:
     return [
         *("python", "-m", "celery", "--quiet", "--app", "config.celery", "worker", "--hostname", f"{name}@%h"),
-        *("--queues", ",".join(queues), "--concurrency", str(concurrency)),
+        *("--queues", ",".join(queues), "--concurrency", str(concurrency), "--pool", pool),
         *("--without-gossip", "--without-mingle", "--loglevel", "INFO"),
     ]
 
@@ -48,11 +48,17 @@ def beat() -> list[str]:
 
 
 def all_of(host: str, port: int) -> dict[str, list[str]]:
-    """Return every process by name. Large files have a separate worker, so that pastes are read meanwhile."""
+    """Return every process by name.
+
+    Whatever may take long has workers of its own, so that nothing waits behind it: pastes not behind large files,
+    readings not behind judgements, and the sweep, mails and webhooks not behind either. Those wait for other machines
+    most of the time, so threads of one process do them.
+    """
     return {
         "web": web(host, port),
-        # Webhooks share the worker of small files: a receiver that hangs costs ten seconds, and only one at a time.
-        "worker": worker("worker", ["small", "judge", "hooks"], 2),
+        "worker": worker("worker", ["small"], 2),
+        "worker-judge": worker("worker-judge", ["judge"], 2),
         "worker-large": worker("worker-large", ["large"], 1),
+        "worker-chores": worker("worker-chores", ["chores", "hooks"], 3, pool="threads"),
         "beat": beat(),
     }

@@ -181,15 +181,25 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
-# Queues: small files, large files, judgements, webhooks. Large files have a separate worker (config/processes.py).
-CELERY_TASK_DEFAULT_QUEUE = "small"
-CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("small", "large", "judge", "hooks")}
+# Queues: small files, large files, judgements, webhooks, and chores (the sweep, mails). `config/processes.py` says which
+# worker takes which.
+CELERY_TASK_DEFAULT_QUEUE = "chores"
+CELERY_TASK_QUEUES = {
+    name: {"exchange": name, "routing_key": name} for name in ("small", "large", "judge", "hooks", "chores")
+}
 CELERY_TASK_CREATE_MISSING_QUEUES = False
-CELERY_BEAT_SCHEDULE = {"sweep": {"task": "incidents.tasks.sweep", "schedule": 30.0, "options": {"expires": 25}}}
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "incidents.tasks.sweep", "schedule": 30.0, "options": {"queue": "chores", "expires": 25}}
+}
 # Size in bytes from which a file is read by the worker for large files.
 EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)
 # Number of processes that read one file above 200 MB.
 EXHIBIT_READ_PROCESSES = env_int("EXHIBIT_READ_PROCESSES", os.cpu_count() or 1, minimum=1)
+# What reading one file may use: MB of memory, and seconds of processor time for any file and for each MB of it. A file
+# that needs more is stopped and said so; nothing of it is lost.
+EXHIBIT_READ_MB = env_int("EXHIBIT_READ_MB", 2048, minimum=256)
+EXHIBIT_READ_SECONDS = env_int("EXHIBIT_READ_SECONDS", 60, minimum=1)
+EXHIBIT_READ_SECONDS_PER_MB = env_int("EXHIBIT_READ_SECONDS_PER_MB", 4, minimum=1)
 # Folders of a team's rules, packs, changed thresholds and suppressions, beside the shipped rules
 # (docs/rule-reference.md).
 EXHIBIT_RULES = [Path(folder).expanduser().absolute() for folder in env_list("EXHIBIT_RULES")]

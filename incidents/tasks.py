@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -23,12 +22,14 @@ from incidents.models.room.job import ATTEMPTS, Job, JobKind, LeaseLost, Queue
 from incidents.storage import live, store
 from incidents.storage.database import AWAY
 from incidents.work import analysis, arrivals, closing, deliveries, expiring, ingest, mails
+from parsers.reader import ReaderFault
 
 log = structlog.get_logger(__name__)
 
 ABANDONED_S = 24 * 3600  # seconds after which an unfinished upload is removed
 MAILS = "mails"  # not a job queue: its rows are the notifications
 HOOKS = "hooks"
+CHORES = "chores"
 _PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}  # seconds
 STOPPED = (
     "The worker was stopped {n} times while it did this. Try again; if it happens again, an administrator should look "
@@ -40,20 +41,10 @@ _FAIL: dict[str, Callable[[Job, str], None]] = {JobKind.INGEST: ingest.fail, Job
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
-def load_parsers(**_: object) -> None:
-    """Load the formats when a worker process starts, so that its first job need not wait a second or two for them.
-
-    Runs in a thread, since Celery kills a process that does not begin within four seconds. Never runs in the worker's
-    parent, because its children are forks.
-    """
-
-    def load() -> None:
-        import parsers.reading
-        from parsers.registry import modules
-
-        log.debug("formats.loaded", n=len(modules()), by=parsers.reading.__name__)
-
-    threading.Thread(target=load, name="formats", daemon=True).start()
+def warm(**_: object) -> None:
+    """Start the process that reads with a worker process that takes files, so that its first need not wait for it."""
+    if {Queue.SMALL, Queue.LARGE} & set(current_app.amqp.queues.consume_from):
+        ingest.warm()
 
 
 def hint(queue: str) -> None:
@@ -63,7 +54,7 @@ def hint(queue: str) -> None:
         # with them.
         with current_app.connection_for_write(transport_options=_PATIENCE) as connection:
             if queue == MAILS:
-                mail.apply_async(queue=Queue.SMALL.value, connection=connection)
+                mail.apply_async(queue=CHORES, connection=connection)
             else:
                 work.apply_async((queue,), queue=queue, connection=connection)
     except (BrokerAway, OSError) as error:
@@ -113,6 +104,9 @@ def work(queue: str) -> None:
         _again_or_fail(job, str(error))
     except IncidentError as error:
         _fail(job, str(error))
+    except ReaderFault as error:  # an error of ours in the process that reads
+        log.error("job.failed", job=job.pk, trace=error.trace)
+        _fail(job, OUR_FAULT.format(error=error.type))
     except AWAY as error:  # nothing can be written now, so the lease expires and `sweep` finds the job
         log.warning("job.database_away", job=job.pk, error=str(error))
         connection.close()
@@ -124,8 +118,8 @@ def work(queue: str) -> None:
     closing.close_what_waits()
     if deliveries.any_due():
         hint_hooks()
-    # Hint at the next job: a judgement after a reading, or the judgement that waited behind this one.
-    for waiting in {queue, Queue.JUDGE.value}:
+    # Hint at the next job: a judgement after a reading, one that waited behind this one, a reading that gave way.
+    for waiting in Queue.values:
         if Job.objects.waiting(waiting):
             hint(waiting)
 
@@ -142,7 +136,7 @@ def mail() -> None:
 def sweep() -> None:
     """Pick up the work that a lost broker or a killed worker left behind, and delete what has expired."""
     for job in Job.objects.give_up_expired():
-        _fail(job, STOPPED.format(n=job.attempt))
+        _fail(job, STOPPED.format(n=job.tries))
     expiring.end_what_is_past()
     arrivals.look()
     for queue in Queue.values:
@@ -171,8 +165,8 @@ def _forget() -> None:
 
 
 def _again_or_fail(job: Job, cause: str) -> None:
-    if job.attempt < ATTEMPTS:
-        job.queue_again(timedelta(seconds=10 * job.attempt), cause)
+    if job.tries < ATTEMPTS:
+        job.queue_again(timedelta(seconds=10 * job.tries), cause)
     else:
         _fail(job, f"The server's storage did not answer: {cause}. Try again.")
 

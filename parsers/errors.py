@@ -79,6 +79,14 @@ class LimitExceeded(ParserError):
         self.where = where
 
 
+class TookTooLong(ParserError):
+    """Reading took more time than a file of this size may take, and was stopped."""
+
+
+class TookTooMuch(ParserError):
+    """Reading needed more memory than it may have, or broke the process that read."""
+
+
 class OtherReading(ParserError):
     """The directory holds a reading of other bytes, with other hints or by another version of the format.
 

@@ -183,3 +183,17 @@ class LineReader:
                     break
                 position = Position(behind, piece.offset + piece.size)
         return found
+
+
+def stops_in_the_middle(original: Path, reading: Path) -> bool:
+    """Tell whether the last line has no line end and an open bracket.
+
+    Either alone means little: a paste rarely ends with a line end, and a call may be resumed lines later.
+    """
+    size = original.stat().st_size
+    with original.open("rb") as file:
+        file.seek(max(size - 2, 0))
+        if file.read().strip(b"\0").endswith((b"\n", b"\r")):  # UTF-16 puts a zero before or behind
+            return False
+    reader = LineReader(original, reading)
+    return any(line.text.count("(") > line.text.count(")") for line in reader.lines(reader.count, reader.count))

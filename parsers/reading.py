@@ -25,6 +25,7 @@ from parsers.layout.line_owners import patterns_of
 from parsers.layout.parts import PartHint, Plan, end_of_fit, first_output, hit_rate, lay_out, lay_out_rest, plan
 from parsers.layout.recognition import Recognised, recognise
 from parsers.layout.tails import strange_tail
+from parsers.progress import Progress
 from parsers.provenance.prompts import Lead
 from parsers.registry import ENOUGH, Ranked, choose, general
 from parsers.tables import parquet
@@ -61,15 +62,6 @@ end.
 """
 
 NO_ROWS_OF = ("notes", "artifacts")
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Progress of a reading; `lines` and `bytes` count from the start of the file, also when a reading was resumed."""
-
-    lines: int
-    bytes: int
-    bytes_total: int
 
 
 @dataclass(frozen=True)

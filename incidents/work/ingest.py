@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -17,7 +18,7 @@ from incidents.models.evidence.artifact import Artifact, ArtifactState, Border, 
 from incidents.models.evidence.reading import Part, Reading, ReadingState
 from incidents.models.judging.case import Host
 from incidents.models.room.incident import RoomCounter
-from incidents.models.room.job import Job, JobState, LeaseLost
+from incidents.models.room.job import Job, JobState, LeaseLost, Queue
 from incidents.storage import live, store
 from incidents.storage.database import AWAY, patiently
 from incidents.work import unpacking
@@ -27,14 +28,16 @@ from parsers.errors import (
     NotText,
     OtherReading,
     ParserError,
+    TookTooLong,
+    TookTooMuch,
     UnknownFormat,
     WrongFormat,
 )
+from parsers.progress import Progress
+from parsers.reader import Bounds, Outcome
+from parsers.reader import Reader as FileReader
 from rules.case.case_yaml import CaseFile, load_case_yaml
 from rules.errors import CaseInvalid
-
-if TYPE_CHECKING:
-    from parsers.reading import Account, Progress
 
 log = structlog.get_logger(__name__)
 
@@ -55,10 +58,23 @@ READ_AS_TEXT = (
     "lines of the tool's output."
 )
 PROGRESS_S = 1.0  # minimum interval between two reports of progress
+TURN_S = 20.0  # seconds after which a reading leaves the workers of small files
+LARGE_TURN_S = 60.0  # seconds after which a reading that came further gives way, if another room waits
 CUT_OFF = (
     "The last line stops in the middle: the file seems to be cut there. What comes before was read; if you have the "
     "rest, add the whole file."
 )
+
+
+_READER = FileReader(
+    Bounds(settings.EXHIBIT_READ_MB, settings.EXHIBIT_READ_SECONDS, settings.EXHIBIT_READ_SECONDS_PER_MB)
+)
+atexit.register(_READER.close)
+
+
+def warm() -> None:
+    """Start the process that reads, so that the first file need not wait for the formats to load."""
+    _READER.warm()
 
 
 def out_of_date(artifact: Artifact) -> bool:
@@ -79,63 +95,68 @@ def ingest(job: Job) -> None:
     reading = patiently(lambda: _begin(job, artifact))
     if reading is None:
         return
-    # Imported here: the worker's parent loads this module, and Polars must not be loaded in a process that forks.
-    from parsers.reading import read
-    from parsers.text.source import Limits
-
-    remark: str | None
-    odd: str | None = None
     with store.lock_reading(reading):
         try:
-            account = read(
+            outcome = _READER.read(
                 store.original(artifact),
-                hints_of(reading.hints["file"]),
+                hint_fields(reading.hints["file"]),
                 store.reading_dir(reading),
                 progress=_reporter(job, artifact),
-                limits=Limits(processes=settings.EXHIBIT_READ_PROCESSES),
-                known=_known_parts(reading.hints["parts"]),
+                processes=settings.EXHIBIT_READ_PROCESSES,
+                known=[part | {"hints": hint_fields(part["hints"])} for part in reading.hints["parts"]],
                 name=artifact.name,
                 sha256=artifact.sha256,
             )
-        except OtherReading:  # begun by another version of the format: it cannot be continued
-            patiently(lambda: _begin_anew(job, reading))
+        except _TurnOver:
+            patiently(lambda: job.give_way(Queue.LARGE))
             return
         except LeaseLost:
             artifact.refresh_from_db()
             if artifact.purged:  # what this attempt wrote after the purge must be removed as well
                 store.purge(artifact)
             raise
-        except ParserError as error:
-            cause, kind = in_plain_words(error), type(error).__name__
-            known = error.account
-            # Text that nobody knows is shown, searched and cited; one unreadable part of several does not affect the
-            # others.
-            as_text = isinstance(error, (UnknownFormat, WrongFormat)) and known is not None and bool(known.parts)
-            if known is None or not (as_text or (len(known.parts) > 1 and known.tables)):
-                patiently(lambda: _fail(job, artifact, reading, cause, known, kind))
-                return
-            account, remark, odd = known, READ_AS_TEXT if isinstance(error, UnknownFormat) and as_text else cause, kind
-        else:
-            remark, odd = _oddity(account, reading)
-            if remark is None and _is_cut_off(artifact, reading):
-                remark = CUT_OFF
-        if account.kind == TEXT and (case := _of_a_case(artifact)) is not None:
-            patiently(lambda: _fail(job, artifact, reading, case, account, UnknownFormat.__name__))
-            return
-    patiently(lambda: _complete(job, artifact, reading, account, remark, odd))
+    if isinstance(outcome.error, OtherReading):  # begun by another version of the format: it cannot be continued
+        patiently(lambda: _begin_anew(job, reading))
+        return
+    report, error = outcome.report, outcome.error
+    if report is None or (error is not None and not _usable(report, error)):
+        assert error is not None
+        cause, kind = in_plain_words(error), type(error).__name__
+        patiently(lambda: _fail(job, artifact, reading, cause, report, kind))
+        return
+    if report["kind"] == TEXT and (case := _of_a_case(artifact)) is not None:
+        patiently(lambda: _fail(job, artifact, reading, case, report, UnknownFormat.__name__))
+        return
+    remark, odd = _oddity(outcome, reading)
+    patiently(lambda: _complete(job, artifact, reading, report, remark, odd))
 
 
-def _oddity(account: Account, reading: Reading) -> tuple[str | None, str | None]:
+def _usable(report: dict[str, Any], error: ParserError) -> bool:
+    """Tell whether a reading with an error is of use.
+
+    Text that nobody knows is shown, searched and cited; one unreadable part of several does not affect the others.
+    """
+    as_text = isinstance(error, (UnknownFormat, WrongFormat)) and bool(report["parts"])
+    return as_text or (len(report["parts"]) > 1 and bool(report["tables"]))
+
+
+def _oddity(outcome: Outcome, reading: Reading) -> tuple[str | None, str | None]:
     """Return what is odd about a reading, and the class of error whose remedies the pages offer; None if nothing is.
 
     A kind that a person gave is an opinion: where it does not fit, the text was read as what it is.
     """
-    if account.misfits:
-        said = "; ".join(str(misfit) for misfit in account.misfits)
-        return f"{said[:1].upper()}{said[1:]}.", WrongFormat.__name__
-    if account.kind == TEXT and not reading.hints["file"].get("kind"):
+    report, error = outcome.report, outcome.error
+    assert report is not None
+    if isinstance(error, UnknownFormat) and report["parts"]:
         return READ_AS_TEXT, UnknownFormat.__name__
-    return None, None
+    if error is not None:
+        return in_plain_words(error), type(error).__name__
+    if outcome.misfits:
+        said = "; ".join(outcome.misfits)
+        return f"{said[:1].upper()}{said[1:]}.", WrongFormat.__name__
+    if report["kind"] == TEXT and not reading.hints["file"].get("kind"):
+        return READ_AS_TEXT, UnknownFormat.__name__
+    return CUT_OFF if outcome.cut_off else None, None
 
 
 def fail(job: Job, cause: str) -> None:
@@ -176,25 +197,9 @@ def _replace(reading: Reading) -> None:
     Reading.objects.filter(pk=reading.pk).update(state=ReadingState.REPLACED, finished_at=timezone.now())
 
 
-def _is_cut_off(artifact: Artifact, reading: Reading) -> bool:
-    """Tell whether the last line has no line end and an open bracket.
-
-    Either alone means little: a paste rarely ends with a line end, and a call may be resumed lines later.
-    """
-    from parsers.lines import LineReader  # loads PyArrow: see `ingest`
-
-    with store.open_original(artifact) as file:
-        file.seek(max(artifact.size - 2, 0))
-        if file.read().strip(b"\0").endswith((b"\n", b"\r")):  # UTF-16 puts a zero before or behind
-            return False
-    reader = LineReader(store.original(artifact), store.reading_dir(reading))
-    return any(line.text.count("(") > line.text.count(")") for line in reader.lines(reader.count, reader.count))
-
-
 def _complete(
-    job: Job, artifact: Artifact, reading: Reading, account: Account, remark: str | None, odd: str | None
+    job: Job, artifact: Artifact, reading: Reading, report: dict[str, Any], remark: str | None, odd: str | None
 ) -> None:
-    report: dict[str, Any] = account.as_json()
     with transaction.atomic():
         RoomCounter.lock(artifact.incident_id)
         job.hold()
@@ -248,7 +253,12 @@ def _part(reading: Reading, found: dict[str, Any], guess: Guess) -> Part:
 
 
 def _fail(
-    job: Job, artifact: Artifact, reading: Reading | None, cause: str, account: Account | None, kind: str | None
+    job: Job,
+    artifact: Artifact,
+    reading: Reading | None,
+    cause: str,
+    report: dict[str, Any] | None,
+    kind: str | None,
 ) -> None:
     """Record a failed reading. An earlier reading that succeeded stays in use."""
     with transaction.atomic():
@@ -256,7 +266,7 @@ def _fail(
         job.hold()
         artifact.refresh_from_db()
         if reading is not None:
-            _write_reading(reading, account.as_json() if account else None, ReadingState.FAILED, cause, kind)
+            _write_reading(reading, report, ReadingState.FAILED, cause, kind)
         if not artifact.purged:
             _set(artifact, state=ArtifactState.FAILED, cause=cause, lines_read=None, bytes_read=None)
             Job.objects.ask_judge(artifact.incident_id)
@@ -286,20 +296,32 @@ def _set(artifact: Artifact, **fields: Any) -> None:
     live.tell(artifact.incident_id, "artifact", artifact.number, artifact.version)
 
 
+class _TurnOver(Exception):
+    """This reading has had its turn: others wait. It goes on later where it stopped."""
+
+
 def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
     """Return a function that renews the lease and publishes progress, at most once a second; the first rows at once.
 
-    A database that is away for a moment does not stop the reading: the lease is long enough to wait for it.
+    It raises LeaseLost where the reading was stopped, and _TurnOver where others should have their turn. A database that
+    is away for a moment does not stop the reading: the lease is long enough to wait for it.
     """
-    last, told = 0.0, 0
+    began = time.monotonic()
+    last, told, first = 0.0, 0, 0
 
     def report(progress: Progress) -> None:
-        nonlocal last, told
+        nonlocal last, told, first
         if time.monotonic() - last < PROGRESS_S and (told or not progress.lines):
             return
         last, told = time.monotonic(), progress.lines
+        first = first or progress.lines
         try:
             job.renew()
+            taken = last - began
+            if job.queue == Queue.SMALL and taken > TURN_S:
+                raise _TurnOver
+            if taken > LARGE_TURN_S and progress.lines > first and job.others_wait():
+                raise _TurnOver
             Artifact.objects.filter(pk=artifact.pk).update(lines_read=progress.lines, bytes_read=progress.bytes)
         except AWAY as error:
             log.warning("ingest.database_away", error=str(error))
@@ -352,27 +374,20 @@ def _said(artifact: Artifact) -> dict[str, Any]:
     }
 
 
-def hints_of(said: dict[str, str]) -> Any:
-    from parsers.text.source import Hints  # loads Polars: see `ingest`
-
+def hint_fields(said: dict[str, str]) -> dict[str, Any]:
+    """Return the fields of the parsers' `Hints` for a person's corrections."""
     kind, _, variant = said.get("kind", "").partition("/")
-    return Hints(
-        kind=kind or None,
-        variant=variant or None,
-        os=said.get("os"),
-        tz=said.get("tz"),
-        year=int(said["year"]) if "year" in said else None,
-        interval_s=float(said["interval_s"]) if "interval_s" in said else None,
-        date=said.get("date"),
-        date_order=said.get("date_order"),
-        columns=said.get("columns"),
-    )
-
-
-def _known_parts(parts: list[dict[str, Any]]) -> list[Any]:
-    from parsers.layout.parts import PartHint  # loads Polars: see `ingest`
-
-    return [PartHint(part["line_from"], part["line_to"], hints_of(part["hints"])) for part in parts]
+    return {
+        "kind": kind or None,
+        "variant": variant or None,
+        "os": said.get("os"),
+        "tz": said.get("tz"),
+        "year": int(said["year"]) if "year" in said else None,
+        "interval_s": float(said["interval_s"]) if "interval_s" in said else None,
+        "date": said.get("date"),
+        "date_order": said.get("date_order"),
+        "columns": said.get("columns"),
+    }
 
 
 def in_plain_words(error: ParserError) -> str:
@@ -383,6 +398,8 @@ def in_plain_words(error: ParserError) -> str:
         AmbiguousFormat: "Say which kind it is.",
         WrongFormat: "Say another kind, or none to have it recognised.",
         LimitExceeded: "The file is kept as it is. Send the part of it that matters.",
+        TookTooLong: "The file is kept as it is. Send the part of it that matters.",
+        TookTooMuch: "The file is kept as it is. Send the part of it that matters.",
     }
     message = str(error).replace("; name one with --kind", "")
     return f"{message[:1].upper()}{message[1:]}. {advice.get(type(error), 'The file is kept as it is.')}"

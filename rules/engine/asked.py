@@ -10,15 +10,14 @@ fences hold. Errors are {"error": {"kind", "text", "at"}}: the text is the engin
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import resource
-import signal
 import sys
 import threading
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any
+
+from parsers.fences import fence
 
 if TYPE_CHECKING:
     from rules.engine.child import Engine
@@ -28,37 +27,6 @@ NICENESS = 10
 """Nice value of the child: it leaves the web pages nine tenths of a contended processor, yet a busy machine does not
 starve a question.
 """
-
-MOST_FILES = 256
-_PDEATHSIG, _NO_NEW_PRIVS = 1, 38
-_NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
-
-
-def fence(address_mb: int, cpu_s: int) -> dict[str, bool]:
-    """Give up the rights that a question does not need, and return for each fence whether it holds.
-
-    Call it before any thread exists.
-    """
-    held: dict[str, bool] = {}
-    libc = ctypes.CDLL(None, use_errno=True)
-    if sys.platform == "linux":
-        held["dies_with_its_parent"] = libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0
-        held["no_new_privileges"] = libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-        # Often refused in containers; the limits below hold anyway.
-        held["no_network"] = libc.unshare(_NEWUSER | _NEWNET | _NEWIPC) == 0
-    limits: dict[str, tuple[int, int]] = {
-        "memory_limited": (resource.RLIMIT_AS, address_mb * 1024 * 1024),
-        "time_limited": (resource.RLIMIT_CPU, cpu_s),
-        "writes_no_file": (resource.RLIMIT_FSIZE, 0),
-        "few_files": (resource.RLIMIT_NOFILE, MOST_FILES),
-        "no_core_file": (resource.RLIMIT_CORE, 0),
-    }
-    for name, (which, most) in limits.items():
-        hard = resource.getrlimit(which)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(which, (most, most))
-        held[name] = resource.getrlimit(which) == (most, most)
-    return held
 
 
 def step_back() -> bool:
@@ -174,7 +142,7 @@ def serve(requests: IO[str], answers: IO[str], held: Mapping[str, bool]) -> None
 def main(arguments: list[str]) -> None:
     """Restrict the process to `address space in MB` and `CPU seconds`, then serve."""
     address_mb, cpu_s = (int(a) for a in arguments)
-    serve(sys.stdin, sys.stdout, fence(address_mb, cpu_s))
+    serve(sys.stdin, sys.stdout, fence(address_mb=address_mb, cpu_s=cpu_s))
 
 
 if __name__ == "__main__":  # pragma: no cover - runs in the child

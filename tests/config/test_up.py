@@ -260,7 +260,7 @@ def test_the_term_signal_ends_all_in_order_and_the_next_start_keeps_the_data(var
 @pytest.mark.services
 def test_after_a_kill_nothing_is_left_and_the_next_start_is_an_ordinary_one(var, running):
     before = running.pids()
-    assert len(before) == 6
+    assert len(before) == 8
     running.process.kill()
     assert gone(before) == []
     running.again()

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE = yaml.safe_load(TEXT)
 SERVICES = COMPOSE["services"]
+WORKERS = ("worker", "worker-judge", "worker-large", "worker-chores")
 OURS = {name: service for name, service in SERVICES.items() if service.get("image", "").startswith("exhibit:")}
 
 STRINGS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
@@ -141,12 +142,12 @@ def test_secrets_are_required_and_none_is_written_down():
 
 def test_every_lasting_service_tells_how_it_is():
     lasting = {name for name, service in SERVICES.items() if service["restart"] != "no"}
-    assert lasting == {"db", "broker", "web", "worker", "worker-large", "beat", "proxy"}
+    assert lasting == {"db", "broker", "web", *WORKERS, "beat", "proxy"}
     assert {name for name in SERVICES if "healthcheck" in SERVICES[name]} == lasting
 
 
 def test_ours_wait_for_what_they_need():
-    for name in ("web", "worker", "worker-large", "beat"):
+    for name in ("web", *WORKERS, "beat"):
         assert OURS[name]["depends_on"] == {
             "db": {"condition": "service_healthy"},
             "broker": {"condition": "service_healthy"},

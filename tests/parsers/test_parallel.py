@@ -13,7 +13,8 @@ import pytest
 from benchmarks import shapes
 from parsers import parallel
 from parsers.declarations import Counter
-from parsers.reading import Progress, read
+from parsers.progress import Progress
+from parsers.reading import read
 from parsers.text.source import Hints, Limits
 
 SIZE = 600_000

@@ -19,7 +19,8 @@ from parsers.errors import OtherReading, ParserError, UnknownFormat, WrongFormat
 from parsers.formats.network.conntime import format as conntime
 from parsers.layout import parts
 from parsers.layout.parts import PartHint, plan
-from parsers.reading import Progress, account_of, read
+from parsers.progress import Progress
+from parsers.reading import account_of, read
 from parsers.tables import parquet
 from parsers.text.source import Hints, Limits
 from tests.parsers.formats.evidence import all_tables, read_bytes, same_tables

@@ -34,7 +34,9 @@ from config.children import command_line, spawn, stop_process, wait_until
 STOP = {
     "web": [(signal.SIGTERM, processes.GRACE_S + 2.0)],
     "worker": [(signal.SIGTERM, 5.0), (signal.SIGQUIT, 3.0)],
+    "worker-judge": [(signal.SIGTERM, 5.0), (signal.SIGQUIT, 3.0)],
     "worker-large": [(signal.SIGTERM, 3.0), (signal.SIGQUIT, 3.0)],
+    "worker-chores": [(signal.SIGTERM, 5.0), (signal.SIGQUIT, 3.0)],
     "beat": [(signal.SIGTERM, 3.0)],
 }
 
@@ -202,7 +204,7 @@ class Command(BaseCommand):
     def stop_children(self) -> None:
         """Stop web first, so that nothing new comes in; then the others at once, since each may take seconds."""
         self.starting = False
-        groups = [["web"], ["beat", "worker", "worker-large"]]
+        groups = [["web"], [name for name in STOP if name != "web"]]
         for group in groups:
             threads = [
                 threading.Thread(target=stop_process, args=(self.children[name], STOP[name]))

@@ -90,7 +90,7 @@ class JobManager(models.Manager["Job"]):
                 skip_locked=True
             )
             for job in expired:
-                if job.attempt >= ATTEMPTS:
+                if job.tries >= ATTEMPTS:
                     given_up.append(job)
                 else:
                     job.queue_again()
@@ -113,6 +113,7 @@ class Job(models.Model):
     queue = models.CharField(max_length=8, choices=Queue.choices)
     state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
     attempt = models.PositiveIntegerField(default=0)
+    turns = models.PositiveIntegerField(default=0, db_default=0)  # times that it gave way to others
     worker = models.CharField(max_length=100, null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
@@ -177,6 +178,22 @@ class Job(models.Model):
 
     def finish(self, state: JobState = JobState.DONE, cause: str | None = None) -> None:
         if not self._mine().update(state=state, cause=cause, finished_at=timezone.now(), lease_until=None):
+            raise LeaseLost
+
+    @property
+    def tries(self) -> int:
+        """Times that it was tried. A turn that ended because others waited does not count."""
+        return self.attempt - self.turns
+
+    def others_wait(self) -> bool:
+        """Tell whether a job of another room waits in the same queue."""
+        waiting = Job.objects.filter(queue=self.queue, state=JobState.QUEUED)
+        return waiting.exclude(incident_id=self.incident_id).exists()
+
+    def give_way(self, queue: Queue) -> None:
+        """Return a job that goes on where it stopped to a queue, so that others have their turn."""
+        values = {"state": JobState.QUEUED, "lease_until": None, "queue": queue, "turns": F("turns") + 1}
+        if not self._mine().update(**values):
             raise LeaseLost
 
     def queue_again(self, delay: timedelta = timedelta(0), cause: str | None = None) -> None:

@@ -23,10 +23,11 @@ from incidents.pages.shell import shell
 from incidents.storage import store
 from incidents.work import analysis
 from incidents.work.analysis import PartValues
-from incidents.work.ingest import hints_of
+from incidents.work.ingest import hint_fields
 from parsers.columns.column_roles import ROLES, UNITS, Columns, parse_columns
 from parsers.preview import Preview, preview
 from parsers.registry import RACE, all_formats
+from parsers.text.source import Hints
 
 NOBODY_KNOWS = "?"
 WALL_WITHOUT_ZONE = [{"kind": "wall-local", "zone": None}]
@@ -290,7 +291,7 @@ def _hints_for(artifact: Artifact, words: dict[str, str]) -> Any:
     """Return people's statements about the whole artifact, overridden by these words."""
     rows: list[Correction] = [row for row in artifact.corrections.all() if row.line_from is None and row.value]
     stated = {row.field: row.value or "" for row in rows}
-    return hints_of(stated | words)
+    return Hints(**hint_fields(stated | words))
 
 
 def _with(artifact: Artifact, asked: Question, value: str) -> Any:

@@ -22,9 +22,10 @@ from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.reading import Reading
 from incidents.models.room.event import Event
 from incidents.models.room.job import LEASE, Job
-from incidents.storage import store
+from incidents.storage import live, store
 from incidents.work import ingest
 from parsers.errors import LimitExceeded
+from parsers.reader import Bounds, Outcome
 from parsers.tables import parquet
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_room, run_jobs
 
@@ -136,9 +137,9 @@ class TestIngest:
         run_jobs("small")
 
         def away(*_args, **_named):
-            raise LimitExceeded("file_bytes=1", "line 1")
+            return Outcome(None, LimitExceeded("file_bytes=1", "line 1"))
 
-        monkeypatch.setattr("parsers.reading.read", away)
+        monkeypatch.setattr(ingest._READER, "read", away)
         artifacts.correct(room, 1, {"kind": "truss"})
         run_jobs("small")
         artifact.refresh_from_db()
@@ -220,7 +221,7 @@ class TestIngest:
     def test_a_fault_of_ours_is_shown_and_can_be_tried_again(self, monkeypatch):
         room = make_room()
         artifact = make_artifact(room)
-        monkeypatch.setattr(ingest, "hints_of", lambda said: 1 / 0)
+        monkeypatch.setattr(ingest, "hint_fields", lambda said: 1 / 0)
         run_jobs("small")
         artifact.refresh_from_db()
         assert artifact.state == "failed"
@@ -271,13 +272,81 @@ class TestIngest:
         told = [said["data"]["lines"] for said in published if said.get("kind") == "progress"]
         assert told == [0, 7]
 
-    def test_the_hash_that_the_upload_made_is_the_readings(self, monkeypatch):
-        import parsers.reading
+    def test_stop_ends_the_process_that_reads(self, monkeypatch):
+        room = make_room()
+        artifact = make_artifact(room, big_truss(100_000))
+        monkeypatch.setattr(ingest, "PROGRESS_S", 0.0)
+        pids: list[int] = []
 
-        make_artifact(make_room())
-        monkeypatch.setattr(parsers.reading, "_sha256", lambda path: pytest.fail("the file was hashed again"))
+        def stopped(*_told):
+            if not pids:
+                assert ingest._READER._process is not None
+                pids.append(ingest._READER._process.pid)
+                artifacts.stop(room, artifact.number)
+
+        monkeypatch.setattr(live, "progress", stopped)
         run_jobs("small")
-        assert Artifact.objects.get().state == "read"
+        artifact.refresh_from_db()
+        assert artifact.state == "stopped"
+        with pytest.raises(ProcessLookupError):
+            os.kill(pids[0], 0)
+        monkeypatch.undo()
+        artifacts.reread(room, 1)
+        run_jobs("small")
+        artifact.refresh_from_db()
+        assert (artifact.state, artifact.lines_read) == ("read", 100_000)
+
+    def test_a_small_file_that_takes_long_goes_on_with_the_large_ones(self, monkeypatch):
+        room = make_room()
+        artifact = make_artifact(room, big_truss(100_000))
+        monkeypatch.setattr(ingest, "PROGRESS_S", 0.0)
+        monkeypatch.setattr(ingest, "TURN_S", 0.0)
+        tasks.work("small")
+        job = Job.objects.get(kind="ingest")
+        assert (job.queue, job.state, job.attempt, job.tries) == ("large", "queued", 1, 0)
+        assert Artifact.objects.get().state == "reading"
+        run_jobs("large")
+        artifact.refresh_from_db()
+        assert (artifact.state, artifact.lines_read) == ("read", 100_000)
+        assert Reading.objects.count() == 1
+
+    @pytest.mark.parametrize("other", [False, True])
+    def test_a_large_file_gives_way_where_another_room_waits(self, monkeypatch, settings, other):
+        settings.EXHIBIT_LARGE_BYTES = 100
+        room = make_room()
+        artifact = make_artifact(room, big_truss(1_500_000))
+        if other:
+            make_artifact(make_room(), CONNECT_TIMES)
+        else:
+            make_artifact(room, CONNECT_TIMES)
+        monkeypatch.setattr(ingest, "PROGRESS_S", 0.0)
+        monkeypatch.setattr(ingest, "LARGE_TURN_S", 0.0)
+        tasks.work("large")
+        artifact.refresh_from_db()
+        assert artifact.state == ("reading" if other else "read")
+        tasks.work("large")  # the other one's turn
+        assert sorted(Artifact.objects.values_list("state", flat=True)) == (
+            ["read", "reading"] if other else ["read"] * 2
+        )
+        run_jobs("large")
+        artifact.refresh_from_db()
+        assert (artifact.state, artifact.lines_read) == ("read", 1_500_000)
+
+    def test_a_file_that_takes_too_long_says_so_and_is_kept(self, monkeypatch):
+        room = make_room()
+        artifact = make_artifact(room, big_truss(1_500_000))
+        monkeypatch.setattr(ingest._READER, "bounds", Bounds(base_s=0, mb_s=0))
+        run_jobs("large")
+        artifact.refresh_from_db()
+        assert artifact.state == "failed"
+        assert artifact.cause is not None
+        assert artifact.cause.startswith("Reading took longer than the 0 s that a file of")
+        assert artifact.cause.endswith("The file is kept as it is. Send the part of it that matters.")
+        monkeypatch.undo()
+        artifacts.retry(room, 1)
+        run_jobs("large")
+        artifact.refresh_from_db()
+        assert artifact.state == "read"
 
     def test_a_database_that_is_away_does_not_stop_a_reading(self, monkeypatch):
         room = make_room()
@@ -290,7 +359,7 @@ class TestIngest:
 
 
 def ingest_progress(n: int):
-    from parsers.reading import Progress
+    from parsers.progress import Progress
 
     return Progress(n, 10 * n, 1000)
 

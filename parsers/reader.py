@@ -1,0 +1,233 @@
+"""The parent's side of the process that reads files: start it, send requests, pass progress on, kill it. Imports no
+Polars.
+
+What strangers wrote is parsed in a child (`parsers.reader_child`) with limits of memory and time and no network. A file
+that exceeds them, or breaks the child, costs one reading; the next one gets a new child. One child reads many files,
+since loading the formats takes longer than reading a small file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parsers import errors
+from parsers.errors import ParserError, TookTooLong, TookTooMuch
+from parsers.progress import Progress
+
+ROOT = Path(__file__).resolve().parents[1]
+READINGS = 100
+"""Maximum number of readings of one child; then a new one gives back what libraries keep."""
+
+LOOK_S = 0.5
+"""Interval in seconds at which `progress` is called though nothing new was read."""
+
+WALL = 5
+"""Wall time that a reading may take for each second of processor time; a loaded machine gives less than one."""
+
+START_S = 5.0
+"""Seconds to wait for the status of a child that has closed its pipe."""
+
+MB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What one reading may use: memory in MB, and processor time in seconds, for any file and for each MB of it."""
+
+    memory_mb: int = 2048
+    base_s: int = 60
+    mb_s: float = 4.0
+
+    def seconds(self, size: int) -> int:
+        """Return the processor time in seconds for a file of `size` bytes."""
+        return round(self.base_s + self.mb_s * size / MB)
+
+
+class ReaderFault(Exception):
+    """The child met an error of ours: `type` is its class, `trace` where it was raised."""
+
+    def __init__(self, type: str, trace: str) -> None:
+        super().__init__(f"{type} in the process that reads")
+        self.type = type
+        self.trace = trace
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a reading brought: `report` is the JSON object of the command line, None if nothing is known of the file.
+
+    `misfits` says which named kinds did not fit. `cut_off`: the text stops in the middle of a line.
+    """
+
+    report: dict[str, Any] | None
+    error: ParserError | None = None
+    misfits: tuple[str, ...] = ()
+    cut_off: bool = False
+
+
+class Reader:
+    """A child process that reads one file after the other. Not for several threads at once."""
+
+    def __init__(self, bounds: Bounds | None = None) -> None:
+        self.bounds = bounds or Bounds()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._readings = 0
+        self._ready = False
+
+    def warm(self) -> None:
+        """Start the child unless it runs; it loads the formats while the caller does something else."""
+        if self._process is not None and (self._process.poll() is not None or self._readings >= READINGS):
+            self.close()
+        if self._process is None:
+            self._process, self._readings, self._ready = self._start(), 0, False
+
+    def close(self) -> None:
+        """Kill the child and the processes that help it; a second call does nothing."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):  # it has ended and left nobody
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            process.communicate()
+
+    def read(
+        self,
+        path: Path,
+        hints: Mapping[str, Any],
+        out: Path,
+        *,
+        progress: Callable[[Progress], None],
+        processes: int | None = None,
+        known: Sequence[Mapping[str, Any]] = (),
+        name: str | None = None,
+        sha256: str | None = None,
+    ) -> Outcome:
+        """Read one file as `parsers.reading.read` does; `hints` are the fields of `Hints`, `known` those of `PartHint`.
+
+        `progress` is called with the last numbers at least every LOOK_S, also when nothing new was read; whatever it
+        raises ends the reading and the child at once. A reading that was ended continues when it is asked for again.
+
+        Raises ReaderFault after an error of ours; what is wrong with the file is the outcome's `error`.
+        """
+        self.warm()
+        size = path.stat().st_size
+        cpu_s = self.bounds.seconds(size)
+        request = {
+            "path": str(path),
+            "hints": dict(hints),
+            "out": str(out),
+            "processes": processes,
+            "known": [dict(k) for k in known],
+            "name": name,
+            "sha256": sha256,
+            "cpu_s": cpu_s,
+        }
+        self._readings += 1
+        try:
+            end = self._end(request, progress, Progress(0, 0, size), time.monotonic() + WALL * cpu_s)
+        except TimeoutError:
+            self.close()
+            return Outcome(None, _too_long(WALL * cpu_s, size))
+        except BaseException:
+            self.close()
+            raise
+        if end is None:
+            return self._ended(cpu_s, size)
+        if "large" in end:
+            self.close()
+            return Outcome(None, self._too_much(""))
+        if "fault" in end:
+            self.close()
+            raise ReaderFault(end["fault"]["type"], end["fault"]["trace"])
+        return Outcome(end["report"], _error(end["error"]), tuple(end["misfits"]), end["cut_off"])
+
+    def _end(
+        self, request: Mapping[str, Any], progress: Callable[[Progress], None], last: Progress, until: float
+    ) -> dict[str, Any] | None:
+        """Send a request and return the child's last answer; None if the child has ended. Raises TimeoutError."""
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        except OSError:
+            return None
+        held = b""
+        with selectors.DefaultSelector() as ready:
+            ready.register(process.stdout, selectors.EVENT_READ)
+            while True:
+                if time.monotonic() > until:
+                    raise TimeoutError
+                if not ready.select(LOOK_S):
+                    progress(last)
+                    continue
+                part = os.read(process.stdout.fileno(), 1 << 16)
+                if not part:
+                    return None
+                *lines, held = (held + part).split(b"\n")
+                for line in lines:
+                    said: dict[str, Any] = json.loads(line)
+                    if "ready" in said:
+                        self._ready = True
+                        continue
+                    if "end" in said:
+                        end: dict[str, Any] = said["end"]
+                        return end
+                    last = Progress(*said["progress"])
+                    progress(last)
+
+    def _ended(self, cpu_s: int, size: int) -> Outcome:
+        """Say why the child ended in the middle."""
+        process = self._process
+        assert process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(START_S)  # its pipe closes a moment before
+        self.close()
+        if not self._ready:
+            raise ReaderFault("NotStarted", f"the process ended with status {process.returncode} before it could read")
+        if process.returncode == -signal.SIGXCPU:
+            return Outcome(None, _too_long(cpu_s, size))
+        status = process.returncode
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return Outcome(None, self._too_much(f" (the process that read it ended with {how})"))
+
+    def _too_much(self, how: str) -> TookTooMuch:
+        return TookTooMuch(f"reading needed more than the {self.bounds.memory_mb} MB that a file may use{how}")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
+        return subprocess.Popen(
+            [sys.executable, "-m", "parsers.reader_child", str(self.bounds.memory_mb)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={**kept, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "MALLOC_ARENA_MAX": "2"},
+            start_new_session=True,
+        )
+
+
+def _too_long(seconds: int, size: int) -> TookTooLong:
+    return TookTooLong(
+        f"reading took longer than the {seconds} s that a file of {size / MB:.1f} MB may take and was stopped"
+    )
+
+
+def _error(said: Mapping[str, str] | None) -> ParserError | None:
+    if said is None:
+        return None
+    kind: type[ParserError] = getattr(errors, said["type"])
+    return kind.__new__(kind, said["text"])

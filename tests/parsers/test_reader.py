@@ -1,0 +1,194 @@
+"""Reading in a child process: the same account, and an end to whatever takes too much."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import parsers.reading
+from parsers.errors import NotText, TookTooLong, TookTooMuch
+from parsers.progress import Progress
+from parsers.reader import Bounds, Outcome, Reader, ReaderFault
+from parsers.reader_child import read_one
+from parsers.tables import parquet
+from parsers.text.source import Hints
+
+TRUSS = b"".join(
+    b'%d/1:\t %d.%04d\twrite(%d, " N T P", 10) = 10\n' % (3700 + n % 9, n // 50, n % 50 * 199, n % 30)
+    for n in range(400_000)
+)
+
+
+def nobody(progress: Progress) -> None:
+    """Take progress and do nothing."""
+
+
+@pytest.fixture
+def reader():
+    made = Reader()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def truss(tmp_path: Path) -> Path:
+    file = tmp_path / "truss.txt"
+    file.write_bytes(TRUSS)
+    return file
+
+
+def pid_of(reader: Reader) -> int:
+    assert reader._process is not None
+    return reader._process.pid
+
+
+def ended(pid: int) -> bool:
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_it_reads_as_the_library_does(reader: Reader, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_bytes(TRUSS[:100_000])
+    seen: list[Progress] = []
+    made = reader.read(file, {"os": "solaris"}, tmp_path / "child", progress=seen.append, name="a.txt")
+    here = parsers.reading.read(file, Hints(os="solaris"), tmp_path / "here", name="a.txt").as_json()
+    assert made.report is not None
+    assert made.report | {"seconds": 0} == here | {"seconds": 0}
+    assert (made.error, made.misfits) == (None, ())
+    assert seen[-1].bytes == here["bytes"]
+    for table in parquet.tables(tmp_path / "here"):
+        one, two = (parquet.scan(tmp_path / folder, table).collect() for folder in ("here", "child"))
+        assert one.equals(two)
+
+
+def test_one_child_reads_many_files(reader: Reader, tmp_path: Path):
+    pids = set()
+    for number in range(3):
+        file = tmp_path / f"{number}.txt"
+        file.write_bytes(TRUSS[:3000])
+        assert reader.read(file, {}, tmp_path / f"out{number}", progress=nobody).error is None
+        pids.add(pid_of(reader))
+    assert len(pids) == 1
+
+
+def test_what_is_wrong_with_a_file_is_the_outcomes_error(reader: Reader, tmp_path: Path):
+    file = tmp_path / "a.bin"
+    file.write_bytes(bytes(range(256)) * 20)
+    made = reader.read(file, {}, tmp_path / "out", progress=nobody)
+    assert isinstance(made.error, NotText)
+    assert made.report is not None
+    assert made.report["bytes"] == 5120
+
+
+def test_a_kind_that_does_not_fit_is_said(reader: Reader, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_bytes(TRUSS[:3000])
+    made = reader.read(file, {"kind": "vmstat"}, tmp_path / "out", progress=nobody)
+    assert "not of kind vmstat" in made.misfits[0]
+
+
+def test_a_file_that_takes_too_long_is_stopped_and_the_next_one_is_read(truss: Path, tmp_path: Path):
+    reader = Reader(Bounds(base_s=1, mb_s=0))
+    try:
+        small = tmp_path / "small.txt"
+        small.write_bytes(TRUSS[:3000])
+        assert reader.read(small, {}, tmp_path / "small", progress=nobody).error is None
+        many = tmp_path / "many.txt"
+        many.write_bytes(TRUSS * 8)
+        made = reader.read(many, {}, tmp_path / "out", progress=nobody, processes=1)
+        assert isinstance(made.error, TookTooLong)
+        assert "longer than the 1 s that a file of" in str(made.error)
+        assert reader.read(small, {}, tmp_path / "again", progress=nobody).error is None
+    finally:
+        reader.close()
+
+
+def test_a_file_that_takes_too_much_memory_is_stopped(truss: Path, tmp_path: Path):
+    reader = Reader(Bounds(memory_mb=300))
+    try:
+        truss.write_bytes(TRUSS * 4)
+        made = reader.read(truss, {}, tmp_path / "out", progress=nobody, processes=1)
+        assert isinstance(made.error, TookTooMuch)
+        assert "more than the 300 MB" in str(made.error)
+    finally:
+        reader.close()
+
+
+def test_a_child_that_cannot_start_is_no_fault_of_the_file(truss: Path, tmp_path: Path):
+    reader = Reader(Bounds(memory_mb=40))
+    try:
+        with pytest.raises(ReaderFault, match="NotStarted"):
+            reader.read(truss, {}, tmp_path / "out", progress=nobody)
+    finally:
+        reader.close()
+
+
+def test_who_raises_in_between_ends_the_child_and_the_reading_goes_on_later(
+    reader: Reader, truss: Path, tmp_path: Path
+):
+    pids = []
+
+    def stop(progress: Progress) -> None:
+        pids.append(pid_of(reader))
+        if progress.lines:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reader.read(truss, {}, tmp_path / "out", progress=stop)
+    assert ended(pids[-1])
+    made = reader.read(truss, {}, tmp_path / "out", progress=nobody)
+    assert made.error is None
+    assert made.report is not None
+    assert made.report["tables"]["syscalls"] == 400_000
+    rows = parquet.scan(tmp_path / "out", "syscalls").select(pl.len()).collect().item()
+    assert rows == 400_000
+
+
+def test_progress_is_told_also_while_nothing_comes(reader: Reader, truss: Path, tmp_path: Path):
+    told: list[float] = []
+    reader.read(truss, {}, tmp_path / "out", progress=lambda progress: told.append(time.monotonic()))
+    assert told
+
+
+def test_a_fault_of_ours_is_raised(reader: Reader, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_bytes(TRUSS[:3000])
+    with pytest.raises(ReaderFault, match="TypeError") as fault:
+        reader.read(file, {"nonsense": 1}, tmp_path / "out", progress=nobody)
+    assert "nonsense" in fault.value.trace
+    assert reader.read(file, {}, tmp_path / "out", progress=nobody).error is None
+
+
+def test_a_child_that_died_while_idle_is_replaced(reader: Reader, tmp_path: Path):
+    file = tmp_path / "a.txt"
+    file.write_bytes(TRUSS[:3000])
+    reader.warm()
+    os.kill(pid_of(reader), 9)
+    assert reader._process is not None
+    reader._process.wait()
+    assert reader.read(file, {}, tmp_path / "out", progress=nobody) != Outcome(None)
+
+
+def test_the_child_knows_no_secret_of_ours(reader: Reader, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SECRET_KEY", "not for children")
+    reader.warm()
+    assert b"not for children" not in Path(f"/proc/{pid_of(reader)}/environ").read_bytes()
+
+
+def test_a_hash_that_the_caller_knows_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "a.txt"
+    file.write_bytes(TRUSS[:3000])
+    monkeypatch.setattr(parsers.reading, "_sha256", lambda path: pytest.fail("the file was hashed again"))
+    request = {"path": str(file), "out": str(tmp_path / "out"), "hints": {}, "known": [], "name": "a", "processes": 1}
+    assert read_one(request | {"sha256": "ab" * 32}, nobody)["report"]["sha256"] == "ab" * 32
