@@ -23,6 +23,12 @@ SHORT = 4
 words.
 """
 
+LONGEST = 1024
+"""Maximum length of a secret that is searched for in all rows of the run; a longer one is masked in its own lines only."""
+
+MANY = 2_000_000
+"""Secrets times characters from which they are searched for all at once."""
+
 _MADE_UP = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])\S.{5,}\Z", re.DOTALL)
 _LONG = 20
 _TRIM = " \t:;,.)(/\"'"
@@ -65,10 +71,13 @@ def mask_text(text: str, spans: list[tuple[int, int]]) -> str:
     >>> mask_text("user=scott", [(5, 10)])
     'user=*****'
     """
-    for begin, end in spans:
-        inside = text[begin:end]
-        text = text[:begin] + "*" * len(inside) + text[end:]
-    return text
+    pieces, at = [], 0
+    for begin, end in sorted(spans):
+        begin, end = max(begin, at), min(end, len(text))
+        if end > begin:
+            pieces += [text[at:begin], "*" * (end - begin)]
+            at = end
+    return "".join((*pieces, text[at:]))
 
 
 class Masks:
@@ -86,6 +95,10 @@ class Masks:
         self._short: dict[int, str] = {}
         """Lines with a secret that is too short to search for alone; in carried state it is found by its surroundings.
         """
+        self._reach: dict[int, tuple[int, int]] = {}
+        """By line: where its first secret begins and its last one ends."""
+        self._words: tuple[str, dict[str, list[int]]] = "", {}
+        """The line whose secrets came last, and where its words begin."""
 
     def __bool__(self) -> bool:
         return bool(self.spans)
@@ -97,17 +110,37 @@ class Masks:
         the run.
         """
         secret = line[begin:end]
-        self.spans.append((line_no, begin, end, kind))
+        self._found(line_no, begin, end, kind)
         if not secret:
             return
         if len(secret) < SHORT:
             self._short[line_no] = line
         for form in forms_of(secret):
-            if everywhere and distinctive(form):
+            if everywhere and distinctive(form) and len(form) <= LONGEST:
                 self._everywhere[form] = "*" * len(form)
         self._in_line.setdefault(line_no, set()).update(forms_of(secret) | (pieces_of(secret) if everywhere else set()))
-        if not distinctive(secret) and secret in _WORD.findall(f"{line[:begin]} {line[end:]}"):
+        if not distinctive(secret) and self._stands_elsewhere(secret, begin, end, line):
             self._plain.setdefault(line_no, set()).add(secret)
+
+    def _found(self, line_no: int, begin: int, end: int, kind: str) -> None:
+        self.spans.append((line_no, begin, end, kind))
+        first, last = self._reach.get(line_no, (begin, end))
+        self._reach[line_no] = min(first, begin), max(last, end)
+
+    def _stands_elsewhere(self, secret: str, begin: int, end: int, line: str) -> bool:
+        """Tell whether a secret is also a word of its line outside of [begin, end). A line may hold thousands of them."""
+        if self._words[0] != line:
+            words: dict[str, list[int]] = {}
+            for word in _WORD.finditer(line):
+                words.setdefault(word[0], []).append(word.start())
+            self._words = line, words
+        places = self._words[1].get(secret, ())
+        if places and (places[0] + len(secret) <= begin or places[-1] >= end):
+            return True
+        # Where the secret ends, the word beside it ends too.
+        around = len(secret) + 1
+        before, behind = line[max(begin - around, 0) : begin], line[end : end + around]
+        return secret in (*_WORD.findall(before)[-1:], *_WORD.findall(behind)[:1])
 
     def keep_torn(self, places: list[tuple[int, int, int]], kind: str, secret: str) -> None:
         """Record a secret that a line break has split; rows of these lines hold it whole.
@@ -115,7 +148,7 @@ class Masks:
         `places` (line_no, from, to) are its pieces.
         """
         for line_no, begin, end in places:
-            self.spans.append((line_no, begin, end, kind))
+            self._found(line_no, begin, end, kind)
             self._in_line.setdefault(line_no, set()).update(forms_of(secret))
 
     @property
@@ -143,7 +176,8 @@ class Masks:
         return lines | {number: mask_text(lines[number], found) for number, found in spans.items()}
 
     def in_lines(self, first: int, last: int, text: str) -> str:
-        bound = [secrets for number, secrets in self._in_line.items() if first <= number <= last]
+        few = range(first, last + 1) if last - first < len(self._in_line) else sorted(self._in_line)
+        bound = [self._in_line[number] for number in few if first <= number <= last and number in self._in_line]
         return _starred(text, set(self._everywhere).union(*bound)) or "" if self._everywhere or bound else text
 
     def apply(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -193,8 +227,7 @@ class Masks:
 
     def _surrounded(self, number: int, line: str) -> tuple[str, str] | None:
         """Return the words of a line from its first to its last secret, and the same words masked."""
-        spans = [(begin, end) for n, begin, end, _ in self.spans if n == number]
-        first, last = min(b for b, _ in spans), max(e for _, e in spans)
+        first, last = self._reach[number]
         before, behind = line[:first].split(" ")[-1], line[last:].split(" ", 1)[0]
         piece = f"{before}{line[first:last]}{behind}"
         masked = _starred(piece, self._in_line[number]) or ""
@@ -220,9 +253,27 @@ def _without(value: Any, secrets: set[str], bound: set[str], short: Mapping[str,
 def _starred(text: str | None, secrets: set[str]) -> str | None:
     if text is None:
         return None
+    if len(secrets) * len(text) > MANY:
+        return _starred_at_once(text, secrets)
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, "*" * len(secret))
     return text
+
+
+def _starred_at_once(text: str, secrets: set[str]) -> str:
+    """Mask thousands of secrets in one pass over the text."""
+    one, words = pl.Series([text]), list(secrets)
+    begins = one.str.find_many(words, overlapping=True).explode().to_list()  # in bytes
+    found = one.str.extract_many(words, overlapping=True).explode().to_list()
+    raw = text.encode()
+    hidden = np.zeros(len(raw) + 1, dtype=np.int64)
+    for begin, secret in zip(begins, found, strict=True):
+        if secret is not None:
+            hidden[begin] += 1
+            hidden[begin + len(secret.encode())] -= 1
+    covered = np.cumsum(hidden)[:-1] > 0
+    starts = np.flatnonzero((np.frombuffer(raw, dtype=np.uint8) & 0xC0) != 0x80)  # the first byte of each character
+    return "".join("*" if hide else char for char, hide in zip(text, covered[starts].tolist(), strict=True))
 
 
 def _put(column: pl.Series, at: npt.NDArray[np.int64], values: list[Any]) -> pl.Series:

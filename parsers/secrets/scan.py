@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from parsers.secrets import connect_descriptors
-from parsers.secrets.masks import distinctive, mask_text
+from parsers.secrets.masks import LONGEST, distinctive, mask_text
 from parsers.secrets.views import DUMP, ESCAPED_WORDS, SPACED, dump_row, joined, row_text, views
 from parsers.secrets.words import CLOSER, HASHED, MADE_UP, PREFIXES, SERVICES, SHAPES, WORDS, Span, in_text
 from parsers.text.dress import FEW
@@ -138,7 +138,12 @@ class Scanner:
             yield number, begin, end, kind
             seen.add((number, begin, end))
             secret = lines[number - first][begin:end]
-            if kind not in OF_ITS_LINE and len(self.known) < _AGAIN and distinctive(secret):
+            if (
+                kind not in OF_ITS_LINE
+                and len(self.known) < _AGAIN
+                and len(secret) <= LONGEST
+                and distinctive(secret)
+            ):
                 self.known.setdefault(secret, kind)
         if self.known:
             yield from (found for found in self._again(frame) if found[:3] not in seen)
