@@ -16,13 +16,14 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.memory_parts import groups, huge_pages, no_swap
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import Measure, sampled, sightings
 
 OBSERVER = Observer(
     "consumers",
     "Who uses most?",
-    ("ps", "microstates", "pmap", "ipcs_shm", "meminfo"),
+    ("ps", "microstates", "pmap", "ipcs_shm", "meminfo", "counters"),
     {
         "linux": "perf top -g -p PID; strace -c -f -p PID; cat /proc/PID/stack",
         "solaris": "prstat -mL -p PID 5 6; pstack PID",
@@ -82,7 +83,8 @@ STATES = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield who uses most, what stands out first."""
-    found = [*_processes(case), *_states(case), *_maps(case), *_segments(case), *_memory(case)]
+    sources = (_processes, _states, _maps, _segments, _memory, huge_pages, groups, no_swap)
+    found = [sighting for source in sources for sighting in source(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 
 

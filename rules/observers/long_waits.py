@@ -4,7 +4,8 @@ Stands out: a system call, Oracle Net wait, database call, connect or log line o
 in a log that is unlike the others (`log_times`). Normal: what is shorter, compared with the other
 calls of the same name and target. A wait for the next request (accept, a server's read of its own connection, a poll of a
 process that accepts, a parked thread) is idle and told once per artifact. Functions of libraries and the time of a thread
-outside of calls are looked at in `library_waits`, connections in lists of packets in `packet_silence`. Calls that were never seen
+outside of calls are looked at in `library_waits`, connections in lists of packets in `packet_silence`, calls
+without a duration that ended by their own time limit in `time_limits`. Calls that were never seen
 to end are told by standing-still.
 Worked example: poll on 10.20.0.53:53 of 5.005 s among 212 of 2 ms: value 5.005, against 0.002; seconds 5.005 of the command's 6.2.
 Cost: one pass over the calls of names that have a long one. Source: Method R (Millsap, Holt): response time is where it waits.
@@ -23,6 +24,7 @@ from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, tex
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, place
 from rules.observers.packet_silence import silences, turns
 from rules.observers.talk import Talk, around
+from rules.observers.time_limits import time_limits
 from rules.observers.traced import calls, middle, on, seen, union
 from rules.walking.targets import ACCEPTS, POLLS
 from rules.walking.threads import OWN_S, READ_NAMES
@@ -60,7 +62,20 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the waits of all tables, the longest first."""
     idle: list[Sighting] = []
     found: list[Sighting] = []
-    sources = (_calls, functions, outside_calls, _sqlnet, _elapsed, silences, turns, texts, steps, gaps, brief)
+    sources = (
+        _calls,
+        time_limits,
+        functions,
+        outside_calls,
+        _sqlnet,
+        _elapsed,
+        silences,
+        turns,
+        texts,
+        steps,
+        gaps,
+        brief,
+    )
     for one in (sighting for source in sources for sighting in source(case)):
         (idle if one.idle else found).append(one)
     yield from sorted(found, key=lambda s: -(s.seconds or 0.0))

@@ -146,6 +146,9 @@ CALL = [*PLACE_COLUMNS, "pid", "lwp", "line_no", "t_local", "stamp", "dur_hi_s",
         "args", "arg_id", "arg_addr", "state"]  # fmt: skip
 """Columns that `with_targets` needs."""
 
+ONLY = -1
+"""Stands for the process of a trace that names none: it has only one."""
+
 OWNER = ["artifact_id", "domain", "pid"]
 
 WHAT, SIDE = pl.Enum(["file", "pipe", "socket", "other"]), pl.Enum(["server", "client"])
@@ -166,11 +169,14 @@ UNIX_PATH = pl.col("args").str.extract(r'sun_path=@?"([^"]*)"|AF_UNIX\s+name = (
 
 def makers(case: CaseTables) -> pl.DataFrame:
     """Return what each descriptor was made for: one row per maker, sorted by time; `what` and `of` as in
-    `with_targets`.
+    `with_targets`. In a trace without any stamp the lines stand for the time.
     """
     names = pl.col("name").is_in(MAKERS) & (SUCCEEDED | (pl.col("name") == "connect"))
-    rows = case.scan("syscalls", CALL, names & pl.col("t_local").is_not_null()).with_columns(
-        nanoseconds(DONE_S).alias("done_ns"), DOMAIN
+    stamped = pl.col("t_local").is_not_null()
+    timed = case.scan("syscalls", ["artifact_id"], stamped).unique().collect(engine="streaming")["artifact_id"]
+    untimed = ~pl.col("artifact_id").is_in(timed.implode())
+    rows = case.scan("syscalls", CALL, names & (stamped | untimed)).with_columns(
+        pl.when(stamped).then(nanoseconds(DONE_S)).otherwise("line_no").alias("done_ns"), DOMAIN
     )
     plain = rows.filter(~pl.col("name").is_in(COPIES)).select(
         *OWNER, "done_ns",
@@ -304,8 +310,10 @@ def _known(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -> pl.D
 
     Goes up two generations.
     """
+    pid = pl.col("pid").fill_null(ONLY)
     asked = rows.filter(pl.col("on_fd").is_not_null()).select("_row", *OWNER, "on_fd", "done_ns").sort("done_ns")
-    maker = made.rename({"made": "on_fd", "line_no": "conv"})
+    asked = asked.with_columns(pid)
+    maker = made.rename({"made": "on_fd", "line_no": "conv"}).with_columns(pid)
     family = (
         births.filter(pl.col("t_fork").is_not_null())
         .with_columns(DOMAIN)

@@ -75,7 +75,7 @@ def test_traces_of_one_process_each_print_no_pid() -> None:
     bar = whose_seconds(case, [], cite)
     assert bar is not None
     # A trace without pids shows nothing else about what its descriptors are.
-    assert bar.pieces[0].label == "writing through to the disk: 3 calls, mostly fsync, on db1"
+    assert bar.pieces[0].label == "writing through to the disk /srv/orders.log: 3 calls, mostly fsync, on db1"
     assert "everything else of 3 waits for db1: network both ways, unread questions, client" in [
         p.label for p in bar.pieces
     ]

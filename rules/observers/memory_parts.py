@@ -1,0 +1,152 @@
+"""What memory is set aside for: huge pages that nobody uses, no swap at all, and what a control group's memory is.
+
+For `consumers`. A quarter of a group's memory in the page cache is no want of memory: the kernel gives it back.
+Source: Linux Documentation/admin-guide/mm/hugetlbpage.rst; cgroup-v1/memory.rst, section 5.2; cgroup-v2.rst, memory.stat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Sighting, figure, place
+
+IDLE_KB = 1024.0 * 1024
+"""Minimum size of huge pages that nobody uses to be worth a word: 1 GiB."""
+
+IDLE_PART = 0.1
+"""Minimum part of all huge pages that nobody uses; a few are always spare."""
+
+HUGE = ("HugePages_Total", "HugePages_Free", "HugePages_Rsvd", "Hugepagesize")
+
+CACHE = ("cache", "file")
+"""Names of a group's page cache, of version 1 and 2."""
+
+OWN = ("rss", "anon")
+"""Names of what the programs of a group hold themselves."""
+
+DROPPED_FIRST = "inactive_file"
+LIMITS = ("hierarchical_memory_limit", "memory.limit_in_bytes", "memory.max")
+NO_LIMIT = 2.0**62
+"""Value in bytes from which a limit of version 1 is none: it is as large as a number of pages can be."""
+
+
+def huge_pages(case: CaseTables) -> Iterator[Sighting]:
+    """Yield huge pages that are set aside, and how many of them nobody uses."""
+    rows = (
+        case.scan("meminfo", [*PLACE_COLUMNS, "part", "sample", "t_local", "name", "value", "line_no"])
+        .filter(pl.col("name").is_in(list(HUGE)) & pl.col("value").is_finite())
+        .collect(engine="streaming")
+        .sort("artifact_id", "line_no")
+    )
+    for _, one in rows.group_by("artifact_id", "part", "sample", maintain_order=True):
+        value = {name: (v, line) for name, v, line in one.select("name", "value", "line_no").iter_rows()}
+        if not {"HugePages_Total", "HugePages_Free"} <= value.keys():
+            continue
+        total, free = value["HugePages_Total"][0], value["HugePages_Free"][0]
+        kept, size = value.get("HugePages_Rsvd", (0.0, 0))[0], value.get("Hugepagesize", (None, 0))[0]
+        if total <= 0 or free < 0:
+            continue
+        spare = max(free - kept, 0.0)
+        idle_kb = None if size is None else spare * size
+        stands = idle_kb is not None and idle_kb >= IDLE_KB and spare >= IDLE_PART * total
+        headline = (
+            f"{free:,.0f} of the {total:,.0f} huge pages are free, {kept:,.0f} of those are promised to a process"
+        )
+        if stands and idle_kb is not None and size is not None:
+            headline += f": {figure(idle_kb, 'kB')} in pages of {figure(size, 'kB')} that nothing else can use"
+        first = one.row(0, named=True)
+        yield Sighting(
+            "setting",
+            "HugePages_Free",
+            headline,
+            "HugePages_Free",
+            free,
+            "pages",
+            tuple(Lines(first["artifact_id"], value[name][1], value[name][1], name) for name in HUGE if name in value),
+            **place(first),
+            t_from=first["t_local"],
+            t_to=first["t_local"],
+            against="all huge pages",
+            against_value=total,
+            share=min(1.0, spare / total),
+            seen=({"counter": "HugePages_Free"},) if stands else (),
+            normal=not stands,
+        )
+
+
+def no_swap(case: CaseTables) -> Iterator[Sighting]:
+    """Yield that a host has no swap; once for each listing."""
+    none = (pl.col("name") == "SwapTotal") & (pl.col("value") == 0)
+    rows = case.scan("meminfo", [*PLACE_COLUMNS, "t_local", "line_no"], none).collect(engine="streaming")
+    for row in rows.sort("line_no").unique("artifact_id", keep="first", maintain_order=True).iter_rows(named=True):
+        yield Sighting(
+            "setting",
+            "SwapTotal",
+            "There is no swap: SwapTotal is 0",
+            "SwapTotal",
+            0.0,
+            "kB",
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], "SwapTotal"),),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            normal=True,
+        )
+
+
+def groups(case: CaseTables) -> Iterator[Sighting]:
+    """Yield what the memory of each control group is: pages of files, or of its programs; and whether it has a limit."""
+    names = [*CACHE, *OWN, DROPPED_FIRST, *LIMITS]
+    key = [*PLACE_COLUMNS, "item"]
+    rows = (
+        case.scan("counters", [*key, "sample", "t_local", "grp", "name", "value", "line_no"])
+        .filter((pl.col("grp") == "cgroup") & pl.col("name").is_in(names) & pl.col("value").is_finite())
+        .sort("sample", "line_no")
+        .group_by([*key, "name"], maintain_order=True)
+        .last()
+        .collect(engine="streaming")
+        .sort("artifact_id", "line_no")
+    )
+    for _, one in rows.group_by("artifact_id", "item", maintain_order=True):
+        named = {row["name"]: row for row in one.iter_rows(named=True)}
+        cache = next((named[n] for n in CACHE if n in named), None)
+        own = next((named[n] for n in OWN if n in named), None)
+        if cache is None or own is None or cache["value"] < 0 or own["value"] < 0 or cache["value"] + own["value"] <= 0:
+            continue
+        yield _group(cache, own, named)
+
+
+def _group(cache: Mapping[str, Any], own: Mapping[str, Any], named: Mapping[str, Mapping[str, Any]]) -> Sighting:
+    whole = cache["value"] + own["value"]
+    words = (
+        f"{cache['name']} holds {figure(cache['value'], 'bytes')}, {figure(100 * cache['value'] / whole, '%')} of the "
+        f"group's memory, its programs {own['name']} {figure(own['value'], 'bytes')}"
+    )
+    lines = [cache, own]
+    if (dropped := named.get(DROPPED_FIRST)) is not None:
+        words += f"; {DROPPED_FIRST} {figure(dropped['value'], 'bytes')} can be dropped first"
+        lines.append(dropped)
+    if (limit := next((named[n] for n in LIMITS if n in named), None)) is not None:
+        none = limit["value"] >= NO_LIMIT
+        words += f"; {limit['name']} is {figure(limit['value'], 'bytes')}{', which is none' if none else ''}"
+        lines.append(limit)
+    return Sighting(
+        "consumer",
+        cache["name"],
+        words,
+        "page_cache_bytes",
+        cache["value"],
+        "bytes",
+        tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], r["name"]) for r in lines),
+        **place(cache),
+        t_from=cache["t_local"],
+        t_to=cache["t_local"],
+        against="the group's memory",
+        against_value=whole,
+        share=cache["value"] / whole,
+        normal=True,
+    )

@@ -1,0 +1,63 @@
+"""Huge pages that nobody uses, no swap, and what a control group's memory is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.consumers import observe
+from rules.observers.observer import Sighting
+
+
+def meminfo(**values: float) -> list[Sighting]:
+    rows = [{"line_no": n, "sample": 1, "part": 1, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 2)]
+    return list(observe(Case.of_tables({"meminfo": rows})))
+
+
+def group(**values: float) -> list[Sighting]:
+    rows: list[dict[str, Any]] = [
+        {"line_no": n, "sample": 1, "part": 1, "grp": "cgroup", "item": "/a", "name": k, "value": v}
+        for n, (k, v) in enumerate(values.items(), 2)
+    ]
+    return list(observe(Case.of_tables({"counters": rows})))
+
+
+def test_huge_pages_that_nobody_uses() -> None:
+    (one,) = meminfo(HugePages_Total=50_000.0, HugePages_Free=10_000.0, HugePages_Rsvd=0.0, Hugepagesize=2048.0)
+    assert one.headline == (
+        "10,000 of the 50,000 huge pages are free, 0 of those are promised to a process: 20,480,000 kB in pages of 2,048 kB "
+        "that nothing else can use"
+    )
+    assert (one.normal, one.share, len(one.lines)) == (False, 0.2, 4)
+
+
+@pytest.mark.parametrize(
+    ("free", "kept"),
+    [(511.0, 0.0), (10_000.0, 9_800.0)],
+    ids=["less than 1 GiB", "promised"],
+)
+def test_spare_ones_are_normal(free: float, kept: float) -> None:
+    (one,) = meminfo(HugePages_Total=50_000.0, HugePages_Free=free, HugePages_Rsvd=kept, Hugepagesize=2048.0)
+    assert one.normal
+    assert one.seen == ()
+
+
+def test_a_host_without_huge_pages_or_with_swap_says_nothing_of_them() -> None:
+    assert meminfo(HugePages_Total=0.0, HugePages_Free=0.0, SwapTotal=4.0) == []
+
+
+def test_no_swap_is_told() -> None:
+    (one,) = meminfo(SwapTotal=0.0, SwapFree=0.0)
+    assert (one.headline, one.normal) == ("There is no swap: SwapTotal is 0", True)
+
+
+def test_a_groups_memory_is_mostly_pages_of_files() -> None:
+    (one,) = [s for s in group(cache=900.0, rss=100.0, inactive_file=800.0) if s.kind == "consumer"]
+    assert one.headline == (
+        "cache holds 900 bytes, 90 % of the group's memory, its programs rss 100 bytes; inactive_file 800 bytes can be "
+        "dropped first"
+    )
+    assert one.normal
+    assert group(cache=900.0) == group(rss=1.0) == group(cache=0.0, rss=0.0) == []
