@@ -51,14 +51,23 @@ class Picture:
     moment: str = ""
 
 
-def svg(pictures: Sequence[Picture], width: int) -> str:
-    """Draw frames below each other; `width` in pixels is that of the whole picture."""
+def svg(pictures: Sequence[Picture], width: int, more: int = 0) -> str:
+    """Draw frames below each other; `width` in pixels is that of the whole picture.
+
+    `more` frames are not drawn: a line says so.
+    """
     parts: list[str] = []
     top = 0.0
     for picture in pictures:
         drawn, high = _frame(picture, width, top)
         parts += drawn
         top += high
+    if more:
+        axes = f"{more:,} more axes are" if more > 1 else "One more axis is"
+        parts.append(
+            _text(MARGIN, top + 20, f"{axes} not drawn here. The room's timeline shows each when it comes into view.")
+        )
+        top += 32
     if not pictures:
         parts.append(_text(MARGIN, 20, "Nothing here has a place in time yet."))
         top = 32

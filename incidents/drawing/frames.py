@@ -7,7 +7,8 @@ frame, in their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -366,6 +367,13 @@ def draw(
     )
     longest = sorted(strips, key=lambda strip: (strip.kind == "span", -strip.worst))[:MOST_LANES]
     return in_groups(longest), in_all
+
+
+@contextmanager
+def alone(frame: Frame, source: ReadOnly) -> Iterator[None]:
+    """Let queries inside the context open the files of this frame's artifacts only: a room has many, a frame few."""
+    with source.over({int(clock["artifact"]) for clock in frame.clocks}):
+        yield
 
 
 def tables_of(frame: Frame, source: ReadOnly) -> set[str]:

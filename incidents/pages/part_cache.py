@@ -1,7 +1,7 @@
 """Cache parts that many people fetch at once when a room changes: made once per process for all with the same rights.
 
 A part is cached under the room's event number, the rights and the address, so a change makes it anew; and only for a
-few seconds, since not every change makes an event. Access is checked each time before the cache is asked. Nothing
+few seconds (longer what takes long to make), since not every change makes an event. Access is checked each time before the cache is asked. Nothing
 personal may be in such a part: the CSRF token of its forms is inserted for each reader.
 """
 
@@ -19,8 +19,14 @@ from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 
 from incidents.access import Room
+from incidents.storage.database import let_go
 
 KEPT_S = 20.0
+KEPT_FOR_MAKING = 20.0
+"""Seconds that a text is kept for each second that it took to make: what is dear is made less often, and a change of the
+room makes it anew anyway."""
+
+MOST_KEPT_S = 300.0
 MOST_BYTES = 32 * 2**20
 TOKEN = secrets.token_hex(16)
 """Placeholder for a form's token; nobody can write it into a text, since nobody knows it."""
@@ -32,6 +38,7 @@ class Shelf:
     def __init__(self, most_bytes: int = MOST_BYTES, kept_s: float = KEPT_S) -> None:
         self.most_bytes, self.kept_s = most_bytes, kept_s
         self._texts: OrderedDict[tuple[object, ...], tuple[float, str]] = OrderedDict()
+        """Texts with the time until which they are kept."""
         self._making: dict[tuple[object, ...], threading.Lock] = {}
         self._bytes = 0
         self._lock = threading.Lock()
@@ -41,15 +48,23 @@ class Shelf:
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         try:
-            with making:
+            if not making.acquire(blocking=False):
+                let_go()  # somebody makes it, which may take a while
+                making.acquire()
+            try:
                 with self._lock:
-                    at, text = self._texts.get(key, (0.0, ""))
-                    if text and time.monotonic() - at < self.kept_s:
+                    until, text = self._texts.get(key, (0.0, ""))
+                    if text and time.monotonic() < until:
                         self._texts.move_to_end(key)
                         return text
+                began = time.monotonic()
                 text = make()
-                self._keep(key, text)
+                took = time.monotonic() - began
+                dear = min(KEPT_FOR_MAKING * took, MOST_KEPT_S) if self.kept_s else 0.0
+                self._keep(key, text, time.monotonic() + max(self.kept_s, dear))
                 return text
+            finally:
+                making.release()
         finally:
             with self._lock:
                 self._making.pop(key, None)
@@ -59,10 +74,10 @@ class Shelf:
             self._texts.clear()
             self._bytes = 0
 
-    def _keep(self, key: tuple[object, ...], text: str) -> None:
+    def _keep(self, key: tuple[object, ...], text: str, until: float) -> None:
         with self._lock:
             self._bytes -= len(self._texts.pop(key, (0.0, ""))[1])
-            self._texts[key] = (time.monotonic(), text)
+            self._texts[key] = (until, text)
             self._bytes += len(text)
             while self._bytes > self.most_bytes:
                 self._bytes -= len(self._texts.popitem(last=False)[1][1])

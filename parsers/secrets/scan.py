@@ -138,12 +138,7 @@ class Scanner:
             yield number, begin, end, kind
             seen.add((number, begin, end))
             secret = lines[number - first][begin:end]
-            if (
-                kind not in OF_ITS_LINE
-                and len(self.known) < _AGAIN
-                and len(secret) <= LONGEST
-                and distinctive(secret)
-            ):
+            if kind not in OF_ITS_LINE and len(self.known) < _AGAIN and len(secret) <= LONGEST and distinctive(secret):
                 self.known.setdefault(secret, kind)
         if self.known:
             yield from (found for found in self._again(frame) if found[:3] not in seen)

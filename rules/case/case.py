@@ -201,6 +201,19 @@ class Case:
                 found += self._cut(artifact.id, part, domains.get(part.part, []))
         return tuple(found)
 
+    @cached_property
+    def stretches_of(self) -> Mapping[int, Sequence[Stretch]]:
+        """Return the stretches by artifact."""
+        found: dict[int, list[Stretch]] = {}
+        for one in self.stretches:
+            found.setdefault(one.artifact, []).append(one)
+        return found
+
+    @cached_property
+    def readings(self) -> Mapping[int, Path]:
+        """Return the folder of each artifact's reading."""
+        return {artifact.id: Path(artifact.reading or "") for artifact in self.spec.artifacts}
+
     def _cut(self, artifact: int, part: PartSpec, domains: Sequence[Mapping[str, Any]]) -> list[Stretch]:
         phases = [
             p

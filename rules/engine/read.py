@@ -7,8 +7,9 @@ process serves, `AT_ONCE` of their queries run at a time, so that their memory h
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +33,7 @@ AT_ONCE = 2
 WAIT_S = 20.0
 """Maximum wait for a turn in seconds: a page that takes longer is given up by who asked for it."""
 
+_WORD = re.compile(r"\w+")
 _turns = threading.BoundedSemaphore(AT_ONCE)
 _own = threading.local()
 
@@ -70,15 +72,19 @@ class ReadOnly:
         wanted = tuple(name for name in named if name not in derived)
         if unknown := [name for name in wanted if name not in schema.TABLES or name in FROM_CASE]:
             raise KeyError(f"no evidence table: {', '.join(unknown)}")
-        self._filled = frozenset().union(*views.filled_tables(self._case).values()) & set(wanted)
+        self._tables = views.filled_tables(self._case)
+        self._filled = frozenset().union(*self._tables.values()) & set(wanted)
         self._connection = duckdb.connect(config={"python_enable_replacements": "false"})
         self._connection.execute(
             f"set memory_limit = '{MEMORY_MB}MB'; set threads = {THREADS}; set temp_directory = '';"
             "set autoinstall_known_extensions = false; set autoload_known_extensions = false"
         )
-        # No table here comes from the case description or is computed, so nothing is written to the scratch folder.
-        for name, select in views.build(self._case, wanted, Path()).items():
-            self._connection.execute(f'create view "{name}" as {select}')
+        self._evidence = frozenset(wanted)
+        self._wanted = set(wanted)
+        """Evidence tables whose view was not needed so far: naming the files of a full room takes seconds."""
+        self._shown: Mapping[int, frozenset[str]] = {}
+        self._only: set[str] | None = None
+        """Inside `over`: evidence tables whose view there was not needed so far."""
         for name in derived:
             if (cached := self._case.kept(name)) is not None:
                 files = ", ".join(views.text(str(file)) for file in cached)
@@ -99,6 +105,35 @@ class ReadOnly:
     ) -> None:
         self._connection.close()
 
+    @contextmanager
+    def over(self, artifacts: Collection[int]) -> Iterator[None]:
+        """Let queries inside the context see rows of these artifacts alone in evidence tables, and open only their files.
+
+        A page that draws one clock after the other would open every file of the room for each. Not nested.
+        """
+        self._shown = {number: self._tables[number] for number in sorted(artifacts) if number in self._tables}
+        self._only = set(self._evidence)
+        self._connection.execute("create schema part; set search_path = 'part,main'")
+        try:
+            yield
+        finally:
+            self._only = None
+            self._connection.execute("set search_path = 'main'; drop schema part cascade")
+
+    def _prepare(self, sql: str) -> None:
+        """Create the views of the evidence tables that a query names."""
+        words = set(_WORD.findall(sql))
+        if self._only is None:
+            names, schema_name = words & self._wanted, "main"
+            filled: Mapping[int, frozenset[str]] = self._tables
+            self._wanted -= names
+        else:
+            names, schema_name, filled = words & self._only, "part", self._shown
+            self._only -= names
+        # No table here comes from the case description or is computed, so nothing is written to the scratch folder.
+        for name, select in views.build(self._case, sorted(names), Path(), filled).items():
+            self._connection.execute(f'create view {schema_name}."{name}" as {select}')
+
     def has(self, table: str) -> bool:
         """Return whether any artifact has rows of a table; False for a table that was not named."""
         return table in self._filled
@@ -108,6 +143,7 @@ class ReadOnly:
 
         `$name` in it stands for `params["name"]`.
         """
+        self._prepare(sql)
         with _turn():
             cursor = self._connection.execute(sql, dict(params) if params else None)
             names = [column[0] for column in cursor.description or []]
@@ -116,6 +152,7 @@ class ReadOnly:
     def copy(self, sql: str, file: Path, group_rows: int = 120_000, params: Mapping[str, Any] | None = None) -> None:
         """Write the rows of one of our own SELECTs as a Parquet file, in the query's order."""
         options = f"format parquet, compression zstd, row_group_size {int(group_rows)}"
+        self._prepare(sql)
         with _turn():
             self._connection.execute(
                 f"copy ({sql}) to {views.text(str(file))} ({options})", dict(params) if params else None
@@ -123,6 +160,7 @@ class ReadOnly:
 
     def rows(self, sql: str, size: int = 10_000) -> Iterator[tuple[list[str], list[tuple[Any, ...]]]]:
         """Run one of our own SELECTs and yield its rows in pieces, each with the column names."""
+        self._prepare(sql)
         with _turn():
             cursor = self._connection.execute(sql)
             names = [column[0] for column in cursor.description or []]

@@ -54,13 +54,16 @@ def names(stage: int = 1) -> frozenset[str]:
     return known | {findings_table.TABLE.name} if stage == 2 else known
 
 
-def build(case: Case, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
+def build(
+    case: Case, wanted: Iterable[str], scratch: Path, filled: Mapping[int, frozenset[str]] | None = None
+) -> dict[str, str]:
     """Return name -> SELECT for the wanted tables.
 
-    Derived tables and rows of the case itself are written to `scratch` as Parquet.
+    Derived tables and rows of the case itself are written to `scratch` as Parquet. `filled` are the tables that have rows,
+    by artifact: evidence tables show no other artifact than these; without it, all of them.
     """
     made: dict[str, str] = {}
-    filled = filled_tables(case)
+    filled = filled_tables(case) if filled is None else filled
     for name in wanted:
         if name in WITHOUT_FIRST:
             whole = _select(case, WITHOUT_FIRST[name], scratch, filled)
@@ -92,14 +95,11 @@ def _select(case: Case, name: str, scratch: Path, filled: Mapping[int, frozenset
             frame.write_parquet(file)
         return f"select * from read_parquet({text(str(file))})"
     alike: dict[tuple[str, ...], list[_Files]] = {}
-    stretches: dict[int, list[Stretch]] = {}
-    for one in case.stretches:
-        stretches.setdefault(one.artifact, []).append(one)
-    for artifact in case.spec.artifacts:
-        if name not in filled.get(artifact.id, ()) and name not in parquet.OWN_FOLDERS:
+    for number, names in filled.items():
+        if name not in names and name not in parquet.OWN_FOLDERS:
             continue
-        own = stretches.get(artifact.id, [])
-        if made := _artifact(case, artifact.id, Path(artifact.reading or ""), name, own):
+        own = case.stretches_of.get(number, ())
+        if made := _artifact(case, number, case.readings[number], name, own):
             alike.setdefault(made.have, []).append(made)
     hidden = case.hides(name)
     return " union all ".join(_together(held, columns, hidden) for held in alike.values()) or _empty(columns)

@@ -121,7 +121,18 @@ def of_kind(kind: str) -> list[Attack]:
 
 
 HTML = "<!DOCTYPE html><html><head><title>a</title></head><body>\n"
-MARKUP = ("<div>", "<p>a", "<pre>a", "<table><tr><td>", "<tr><td>1</td></tr>", "<!-- ", "<a b='", "</div>", "&amp;", "<br>a")
+MARKUP = (
+    "<div>",
+    "<p>a",
+    "<pre>a",
+    "<table><tr><td>",
+    "<tr><td>1</td></tr>",
+    "<!-- ",
+    "<a b='",
+    "</div>",
+    "&amp;",
+    "<br>a",
+)
 
 
 def sample_of(kind: str) -> str | None:

@@ -18,6 +18,7 @@ from incidents.errors import Refused
 from incidents.pages.compare import ledgers
 from incidents.pages.timeline.views import newest_report
 from incidents.storage import store
+from incidents.storage.database import let_go
 from incidents.work import analysis, comparisons
 from incidents.work.comparisons import Kept
 from rules.case import phases
@@ -178,5 +179,6 @@ def opened(room: Room, query: Mapping[str, str]) -> Asked:
     incident = room.incident
     spec, report = analysis.case_of(incident, judged=False), newest_report(incident) or {}
     cache = store.cache_dir(incident.pk)
+    let_go()  # whoever compares may wait for a turn
     source = ReadOnly(spec, comparisons.tables(), cache)
     return Asked(room, spec, report, source, comparisons.kept(cache, spec, report), query)

@@ -21,6 +21,7 @@ from incidents.drawing.frames import Frame
 from incidents.drawing.lane import Window
 from incidents.drawing.registry import lanes
 from incidents.errors import Refused
+from incidents.pages import part_cache
 from incidents.pages.timeline.views import MOST_ADDED, asked_frames, asked_window, newest_report, number, opened
 from incidents.storage import store
 from rules.engine.read import ReadOnly
@@ -104,25 +105,39 @@ def _attached(answer: Any, name: str) -> HttpResponseBase:
     return handed
 
 
+MOST_DRAWN = 24
+"""Maximum number of frames in one picture; the page draws each when it comes into view."""
+
+
 @require_GET
 @never_cache
 def picture(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Draw one frame's window, or all frames whole, as SVG; `save` hands it out as a file."""
     room = access.enter(request.user, slug)
+    drawn = part_cache.text_of(request, room, "picture", lambda: _drawn(request, room))
+    answer = HttpResponse(drawn, content_type="image/svg+xml")
+    answer["X-Content-Type-Options"] = "nosniff"
+    return _attached(answer, f"{room.incident.slug}.svg") if "save" in request.GET else answer
+
+
+def _drawn(request: HttpRequest, room: Room) -> str:
     width = int(number(request, "px", 1280, 320, 4000))
     report = newest_report(room.incident)
+    chosen: list[Frame] = []
     shown: list[pictures.Picture] = []
     if report:
         add, hide = request.GET.getlist("add")[:MOST_ADDED], request.GET.getlist("hide")
         with opened(room) as source:
-            for frame in asked_frames(request, report, source):
+            chosen = asked_frames(request, report, source)
+            for frame in chosen[:MOST_DRAWN]:
                 asked = asked_window(request, frame)
                 window = Window(asked.start, asked.end, max(100, width - pictures.NAMES - 2 * pictures.MARGIN))
-                drawn, _ = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                with frames.alone(frame, source):
+                    drawn, _ = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                    bands = strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source)
                 fit = frame if "from" in request.GET or "to" in request.GET else frames.fitted(frame, drawn)
                 if fit is None:
                     continue
-                bands = strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source)
                 shown.append(
                     pictures.Picture(
                         frames.title(frame, report),
@@ -136,6 +151,4 @@ def picture(request: HttpRequest, slug: str) -> HttpResponseBase:
                         fit.moment() if fit.axis == "value" else "",
                     )
                 )
-    answer = HttpResponse(pictures.svg(shown, width), content_type="image/svg+xml")
-    answer["X-Content-Type-Options"] = "nosniff"
-    return _attached(answer, f"{room.incident.slug}.svg") if "save" in request.GET else answer
+    return pictures.svg(shown, width, max(0, len(chosen) - MOST_DRAWN))

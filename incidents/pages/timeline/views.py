@@ -28,6 +28,7 @@ from incidents.models.room.incident import Incident
 from incidents.pages import part_cache
 from incidents.pages.timeline import people as said
 from incidents.storage import store
+from incidents.storage.database import let_go
 from incidents.work import analysis
 from rules.engine.read import ReadOnly
 
@@ -73,7 +74,9 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
                     answer.append(later(frame, report))
                     continue
                 add, hide = request.GET.getlist("add")[:MOST_ADDED], request.GET.getlist("hide")
-                drawn, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                with frames.alone(frame, source):
+                    drawn, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                    bands = strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source)
                 shown = frame if "from" in request.GET or "to" in request.GET else frames.fitted(frame, drawn)
                 if shown is None:
                     continue
@@ -83,7 +86,7 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
                         "clocks": [{"clock": c["clock"], "shift": float(c.get("add") or 0.0), "err": float(c.get("err") or 0.0)} for c in frame.clocks],
                         "lanes": [strip.as_json() for strip in drawn],
                         "more": max(0, in_all - len(drawn)),
-                        "bands": strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source),
+                        "bands": bands,
                         "culprits": frames.culprits(report["findings"]),
                         "notes": frames.notes(frame, noted),
                         "markers": frames.markers(frame, marked),
@@ -131,13 +134,20 @@ def kept_lanes(room: Room) -> Json:
 def offered(request: HttpRequest, slug: str) -> HttpResponse:
     """Answer with the lanes that one frame could show: name, title, group, whether it is shown by default."""
     room = access.enter(request.user, slug)
+    listed = part_cache.text_of(request, room, "lanes", lambda: json.dumps({"lanes": lanes_offered(request, room)}))
+    return HttpResponse(listed, content_type="application/json")
+
+
+def lanes_offered(request: HttpRequest, room: Room) -> list[Json]:
+    """Return the lanes that the frames of the address could show."""
     report = newest_report(room.incident)
     found: list[Json] = []
     if report:
         with opened(room) as source:
             for frame in asked_frames(request, report, source):
-                found += frames.offered(frame, source)
-    return JsonResponse({"lanes": [offer | {"title": visible(offer["title"])} for offer in found]})
+                with frames.alone(frame, source):
+                    found += frames.offered(frame, source)
+    return [offer | {"title": visible(offer["title"])} for offer in found]
 
 
 @require_GET
@@ -148,14 +158,22 @@ def waits(request: HttpRequest, slug: str) -> HttpResponse:
     Waits that lead to another clock are described in words (`elsewhere`).
     """
     room = access.enter(request.user, slug)
+    drawn = part_cache.text_of(request, room, "waits", lambda: json.dumps(waits_drawn(request, room)))
+    return HttpResponse(drawn, content_type="application/json")
+
+
+def waits_drawn(request: HttpRequest, room: Room) -> Json:
+    """Return the waits of the frames of the address: see `waits`."""
     report = newest_report(room.incident)
     found: list[Json] = []
     if report:
         with opened(room) as source:
             for frame in asked_frames(request, report, source):
-                found += strips.waits(frame, source)
+                if frames.tables_of(frame, source) & set(strips.CALLS):
+                    with frames.alone(frame, source):
+                        found += strips.waits(frame, source)
     drawn = [edge for edge in found if edge["to"] is not None]
-    return JsonResponse({"waits": drawn, "elsewhere": [visible(line) for line in strips.elsewhere(found)]})
+    return {"waits": drawn, "elsewhere": [visible(line) for line in strips.elsewhere(found)]}
 
 
 @require_GET
@@ -175,9 +193,14 @@ def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def opened(room: Room) -> ReadOnly:
-    """Open the tables that lanes draw, evidence and what the last evaluation derived."""
+    """Open the tables that lanes draw, evidence and what the last evaluation derived.
+
+    Whoever draws may wait for a turn: the connection to the database goes back to the pool meanwhile.
+    """
     incident = room.incident
-    return ReadOnly(analysis.case_of(incident, judged=False), frames.tables(), store.cache_dir(incident.pk))
+    case = analysis.case_of(incident, judged=False)
+    let_go()
+    return ReadOnly(case, frames.tables(), store.cache_dir(incident.pk))
 
 
 def asked_frames(request: HttpRequest, report: Json, source: ReadOnly) -> list[Frame]:

@@ -219,3 +219,8 @@ def test_places_of_a_scale_are_written_alike_everywhere():
     frame = Frame("A", (clock,), 3.0, 3.0)
     assert (frame.axis, frame.moment()) == ("value", "3.000 s")
     assert frames.why(frame, {}) == "its own clock, seconds since the host started"
+
+
+def test_a_picture_says_how_many_axes_it_leaves_out():
+    assert "676 more axes are not drawn here." in pictures.svg([], 800, 676)
+    assert "not drawn here" not in pictures.svg([], 800)

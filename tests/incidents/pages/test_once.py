@@ -143,3 +143,21 @@ def test_what_fails_is_tried_again():
     with pytest.raises(ZeroDivisionError):
         shelf.get(("a",), lambda: str(1 / 0))
     assert shelf.get(("a",), lambda: "now") == "now"
+
+
+def test_what_took_long_to_make_is_kept_longer(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(part_cache.time, "monotonic", lambda: now[0])
+
+    def dear():
+        now[0] += 4.0
+        return "dear"
+
+    shelf = Shelf(kept_s=20)
+    shelf.get(("dear",), dear)
+    shelf.get(("cheap",), lambda: "cheap")
+    now[0] += 60
+    assert shelf.get(("dear",), lambda: "anew") == "dear"
+    assert shelf.get(("cheap",), lambda: "anew") == "anew"
+    now[0] += 30
+    assert shelf.get(("dear",), lambda: "anew") == "anew"

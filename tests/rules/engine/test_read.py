@@ -119,3 +119,31 @@ def test_a_row_in_no_stretch_keeps_its_artifact(spec: CaseSpec) -> None:
             "select artifact_id, host, count(*) as n from conn_times group by 1, 2 order by 2 nulls last"
         )
     assert [tuple(row.values()) for row in found] == [(7, "a", 5), (7, "b", 5), (7, None, 10)]
+
+
+def test_one_artifact_after_the_other_opens_its_own_files_only(spec: CaseSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+    build = read_only.views.build
+
+    def watched(case, wanted, scratch, filled=None):
+        built.append((tuple(wanted), tuple(filled or ())))
+        return build(case, wanted, scratch, filled)
+
+    monkeypatch.setattr(read_only.views, "build", watched)
+    counted = "select artifact_id, count(*) as n from conn_times group by all order by all"
+    with ReadOnly(many(spec, 5), ["conn_times", "syscalls"]) as source:
+        assert built == [], "no view is made before a query needs it"
+        with source.over({2, 4, 99}):
+            assert source.query(counted) == [{"artifact_id": 2, "n": 20}, {"artifact_id": 4, "n": 20}]
+            assert source.query("select * from syscalls") == []
+        with source.over({3}):
+            assert source.query(counted) == [{"artifact_id": 3, "n": 20}]
+        assert len(source.query(counted)) == 5
+        assert len(source.query(counted)) == 5
+    assert built == [
+        (("conn_times",), (2, 4)),
+        (("syscalls",), (2, 4)),
+        (("conn_times",), (3,)),
+        (("conn_times",), (1, 2, 3, 4, 5)),
+        ((), (1, 2, 3, 4, 5)),
+    ]
