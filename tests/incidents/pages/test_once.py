@@ -147,7 +147,7 @@ def test_what_fails_is_tried_again():
 
 def test_what_took_long_to_make_is_kept_longer(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(part_cache.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("incidents.pages.part_cache.time.monotonic", lambda: now[0])
 
     def dear():
         now[0] += 4.0

@@ -11,6 +11,7 @@ import pytest
 from parsers.reading import read
 from parsers.text.source import Hints
 from rules.engine import read as read_only
+from rules.engine import views
 from rules.engine.read import ReadOnly
 from rules.errors import TablesBusy, TablesTooLarge
 from rules.model import ArtifactSpec, CaseSpec, PartSpec
@@ -123,13 +124,13 @@ def test_a_row_in_no_stretch_keeps_its_artifact(spec: CaseSpec) -> None:
 
 def test_one_artifact_after_the_other_opens_its_own_files_only(spec: CaseSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
-    build = read_only.views.build
+    build = views.build
 
     def watched(case, wanted, scratch, filled=None):
         built.append((tuple(wanted), tuple(filled or ())))
         return build(case, wanted, scratch, filled)
 
-    monkeypatch.setattr(read_only.views, "build", watched)
+    monkeypatch.setattr(views, "build", watched)
     counted = "select artifact_id, count(*) as n from conn_times group by all order by all"
     with ReadOnly(many(spec, 5), ["conn_times", "syscalls"]) as source:
         assert built == [], "no view is made before a query needs it"
