@@ -75,6 +75,9 @@ HARMLESS = r"(?i)\bdeprecat\w+|\bwill be removed in\b|\bis obsolete\b|\bexperime
 NO_ERROR = r"^0+$"
 """Codes that say that all is well, such as the SQLSTATE 00000; any other is worth a line where nothing else judges it."""
 
+Place = tuple[int, int]
+"""An artifact and a line of it."""
+
 UNKNOWN_SHARE = 0.3
 """Factor for what is no error: warnings, and lines that only a signature knows."""
 
@@ -190,13 +193,35 @@ def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
         if kind == "error":
             complaints[row["artifact_id"]] = complaints.get(row["artifact_id"], 0) + row["n"]
     joins = _together([row for row, _ in known if row["n"] == 1])
+    reports = _reports(known, joins)
     for row, kind in known:
+        key = (row["artifact_id"], row["first"])
         whole = {
             **row,
             "errors": complaints.get(row["artifact_id"], 0),
-            "joins": joins.get((row["artifact_id"], row["first"])),
+            "joins": joins.get(key),
+            "of_event": reports.get(key, row["n"]),
         }
         yield _sighting(whole, kind, _names(row))
+
+
+def _reports(known: Sequence[tuple[Mapping[str, Any], str]], joins: Mapping[tuple[int, int], str]) -> dict[Place, int]:
+    """Return for a line that names its mechanism how many complaints its event has: the lines around it that come once
+    and that nothing names are its report (registers, counters, a dump), if it alone names one there.
+    """
+    events: dict[tuple[int, str], list[tuple[Place, bool, bool]]] = {}
+    for row, kind in known:
+        key = (row["artifact_id"], row["first"])
+        if key in joins and kind == "error":
+            strengths = {found.strength for one in _names(row) for found in recognise(**one)}
+            named, plain = "mechanism" in strengths, not strengths & {"mechanism", "shape"}
+            events.setdefault((key[0], joins[key]), []).append((key, named, plain))
+    made = {}
+    for lines in events.values():
+        names = [key for key, named, _ in lines if named]
+        if len(names) == 1:
+            made[names[0]] = 1 + sum(plain for _, _, plain in lines)
+    return made
 
 
 def _together(single: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], str]:
@@ -245,11 +270,14 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         times += f", {row['peak']:,} of them within one minute"
     errors, lines = row["errors"], row["lines"]
     if kind == "error":
-        share = n / errors
-        of = f"{figure(100 * share, '%')} of the {errors:,} lines that complain" if errors > n else None
+        share = row["of_event"] / errors
+        of = f"{figure(100 * n / errors, '%')} of the {errors:,} lines that complain" if errors > n else None
     else:
         share = UNKNOWN_SHARE * n / lines
         of = f"{figure(100 * n / lines, '%')} of the {lines:,} lines" if lines > n else None
+    if row["of_event"] > n:
+        more = row["of_event"] - n
+        of = f"{of}; {more:,} more line{'s' if more > 1 else ''} around it report the same event"
     cited = [(row["first"], "first" if n > 1 else said)]
     if burst and row["peak_line"] not in (row["first"], row["last"]):
         cited.append((row["peak_line"], "most within one minute"))

@@ -139,3 +139,28 @@ def test_single_complaints_of_one_minute_belong_together() -> None:
     assert made[1].joins == made[2].joins == "since line 1"
     assert made[3].joins == "since line 3"
     assert made[2].short == '"mount refused"'
+
+
+def test_the_lines_of_a_report_belong_to_the_event_that_is_named() -> None:
+    hang = "e1000e 0000:00:19.0 eth0: Detected Hardware Unit Hang:"
+    made = seen(
+        line(hang, "err", t_local=5.0),
+        line("TDH <81>", "err", t_local=5.0),
+        line("next_to_clean <73>", "err", t_local=5.0),
+        line("a job of its own failed", "err", t_local=900.0),
+    )
+    named = next(s for s in made if s.subject == hang)
+    assert named.share == pytest.approx(3 / 4)
+    assert named.headline == (
+        f'Once: "{hang}", 25 % of the 4 lines that complain; 2 more lines around it report the same event'
+    )
+    assert next(s for s in made if "TDH" in s.subject).share == pytest.approx(1 / 4)
+
+
+def test_two_named_events_share_no_report() -> None:
+    made = seen(
+        line("eth0: Detected Hardware Unit Hang:", "err", t_local=5.0),
+        line("Out of memory: Killed process 7 (java) total-vm:1kB", "err", t_local=6.0),
+        line("TDH <81>", "err", t_local=6.0),
+    )
+    assert [s.share for s in made] == pytest.approx([1 / 3] * 3)
