@@ -121,6 +121,7 @@ def _largest(
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
         )
+        .sort("artifact_id", "line_no", "pid", "who", nulls_last=True)  # of equal ones the same is told in every run
         .with_columns(pl.col("v").sum().over("artifact_id").alias("all"), pl.len().over("artifact_id").alias("listed"))
         .with_columns((pl.col("v") >= HALF * pl.col("v").max().over("artifact_id", "who")).alias("as_much"))
         .with_columns(
@@ -135,7 +136,7 @@ def _largest(
             .alias("parents"),
         )
         .filter(pl.col("v").rank("ordinal", descending=True).over("artifact_id") <= TOP)
-        .sort("artifact_id", "v", descending=[False, True])
+        .sort("artifact_id", "v", "line_no", descending=[False, True, False])
         .collect(engine="streaming")
     )
     seen: set[int] = set()
