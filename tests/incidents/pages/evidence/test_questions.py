@@ -11,6 +11,8 @@ from incidents.models.evidence.artifact import Artifact
 from incidents.models.people.membership import Role
 from incidents.models.room.job import Job, LeaseLost
 from incidents.work import ingest
+from parsers import reader, reader_child
+from parsers.reader import Outcome
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_member, make_room, run_jobs
 from tests.incidents.pages.conftest import client_of
 from tests.incidents.pages.pages import unbroken
@@ -117,6 +119,13 @@ def test_it_is_something_else_lists_claims_and_reads_as_was_picked(room):
     assert kind_of(room) == ("read", "csv")
 
 
+def read_here(path, hints, out, *, progress, processes, known, name, sha256):
+    """Read in this process, whose claims a test has changed."""
+    request = {"path": path, "out": out, "hints": hints, "known": known, "name": name, "processes": 1, "sha256": sha256}
+    end = reader_child.read_one(request, progress)
+    return Outcome(end["report"], reader._error(end["error"]), tuple(end["misfits"]), end["cut_off"])
+
+
 def test_a_close_race_is_a_question_with_both_readings(room, monkeypatch):
     from parsers import registry
     from parsers.declarations import Claim
@@ -127,6 +136,7 @@ def test_a_close_race_is_a_question_with_both_readings(room, monkeypatch):
     monkeypatch.setattr(rival, "claim", lambda head: Claim(0.9, "looks like one") if "elapsed" in head.text else None)
     conntime = next(m for m in registry.modules() if m.__name__.endswith("conntime.format"))
     monkeypatch.setattr(conntime, "claim", lambda head: Claim(0.9, "a list") if "elapsed" in head.text else None)
+    monkeypatch.setattr(ingest._READER, "read", read_here)
     make_artifact(room, CONNECT_TIMES)
     run_jobs("small")
     assert kind_of(room, 2) == ("failed", None)
