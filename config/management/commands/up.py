@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from ipaddress import ip_address
@@ -39,6 +39,10 @@ STOP = {
     "worker-chores": [(signal.SIGTERM, 5.0), (signal.SIGQUIT, 3.0)],
     "beat": [(signal.SIGTERM, 3.0)],
 }
+
+
+WEB_S = 120
+"""Seconds within which the web server must answer, on a loaded machine."""
 
 
 def free_port(host: str, wanted: int | None) -> int:
@@ -99,14 +103,12 @@ class Command(BaseCommand):
                 call_command("prepare", verbosity=1)
                 link = self.first_link(url)
                 stack.callback(self.stop_children)
-                for name, command in processes.all_of(host, port).items():
-                    self.children[name] = spawn(
-                        [sys.executable, *command[1:]],
-                        death=signal.SIGQUIT if name.startswith("worker") else signal.SIGTERM,
-                        env={"EXHIBIT_URL": url, "EXHIBIT_ALLOWED_HOSTS": self.hosts(host)},
-                    )
+                # Pages first: workers that load at the same time would make people wait for them.
+                self.start_children(processes.all_of(host, port), {"web"}, url, host)
                 self.remember(var / "children.json")
                 self.wait_for_web(host, port)
+                self.start_children(processes.all_of(host, port), STOP.keys() - {"web"}, url, host)
+                self.remember(var / "children.json")
                 self.say(f"\n  Exhibit is at {url}\n")
                 if link:
                     self.say(f"  First administrator, once: {link}\n")
@@ -126,6 +128,15 @@ class Command(BaseCommand):
         if settings.EMBEDDED["database"]:
             self.servers["PostgreSQL"] = embedded.postgres(var)
         stack.enter_context(embedded.running(*self.servers.values()))
+
+    def start_children(self, commands: Mapping[str, list[str]], wanted: Collection[str], url: str, host: str) -> None:
+        for name, command in commands.items():
+            if name in wanted:
+                self.children[name] = spawn(
+                    [sys.executable, *command[1:]],
+                    death=signal.SIGQUIT if name.startswith("worker") else signal.SIGTERM,
+                    env={"EXHIBIT_URL": url, "EXHIBIT_ALLOWED_HOSTS": self.hosts(host)},
+                )
 
     def first_link(self, url: str) -> str | None:
         from incidents.actions.accounts import first_admin_link
@@ -154,8 +165,8 @@ class Command(BaseCommand):
                 return False
             return True
 
-        if not wait_until(answers, 60):
-            raise CommandError("the web server does not answer after 60 s")
+        if not wait_until(answers, WEB_S):
+            raise CommandError(f"the web server does not answer after {WEB_S} s")
 
     # --- run ---
 
