@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 import warnings
 from typing import Any
 
@@ -25,6 +27,7 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 lean()  # for the forked children
 
 FAREWELL_S = 3.0
+LOOK_S = 1.0
 
 app = Celery("exhibit")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -44,3 +47,21 @@ def leave_without_a_broker(how: str, **_: Any) -> None:
     """
     if how == "Cold":
         end_anyway(FAREWELL_S)
+
+
+def end_with_supervisor(pid: int) -> None:
+    """End this process soon after `up` (process `pid`) has ended.
+
+    The kernel signals its end, but a worker that is just starting on a loaded machine was seen to miss that.
+    """
+
+    def watch() -> None:
+        while os.getppid() == pid:
+            time.sleep(LOOK_S)
+        end_anyway(2 * FAREWELL_S)
+
+    threading.Thread(target=watch, name="supervisor", daemon=True).start()
+
+
+if os.environ.get("EXHIBIT_SUPERVISOR") == str(os.getppid()):  # set by `up`; inherited by children of its children
+    end_with_supervisor(os.getppid())

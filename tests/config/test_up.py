@@ -389,3 +389,17 @@ threading.Event().wait()
     assert worker.wait(30) == 1
     assert gone({"child": child}) == []
     worker.stdout.close()
+
+
+def test_a_worker_that_missed_the_signal_of_its_supervisors_end_leaves_all_the_same() -> None:
+    code = "import time; from config import celery; print('ready', flush=True); time.sleep(600)"
+    supervisor = f"""
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", {code!r}], stdout=subprocess.PIPE, text=True,
+                         env=os.environ | {{"EXHIBIT_SUPERVISOR": str(os.getpid())}})
+child.stdout.readline()
+print(child.pid, flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", supervisor], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    child = int(done.stdout)
+    assert gone({"child": child}, 30) == []

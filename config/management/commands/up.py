@@ -135,7 +135,11 @@ class Command(BaseCommand):
                 self.children[name] = spawn(
                     [sys.executable, *command[1:]],
                     death=signal.SIGQUIT if name.startswith("worker") else signal.SIGTERM,
-                    env={"EXHIBIT_URL": url, "EXHIBIT_ALLOWED_HOSTS": self.hosts(host)},
+                    env={
+                        "EXHIBIT_URL": url,
+                        "EXHIBIT_ALLOWED_HOSTS": self.hosts(host),
+                        "EXHIBIT_SUPERVISOR": str(os.getpid()),
+                    },
                 )
 
     def first_link(self, url: str) -> str | None:
