@@ -285,7 +285,7 @@ def _verdict(truth: Truth, report: Report) -> Result | None:
     if truth.state in ("cannot tell", "nothing wrong seen"):
         return "right" if v.state == truth.state else "partly"
     named = truth.hypothesis is None or truth.hypothesis in (v.hypothesis, _whole(v.hypothesis))
-    there = truth.layer is None or v.layer == truth.layer
+    there = truth.layer is None or v.layer in (truth.layer, *truth.layers)
     if named and there and (v.state == truth.state if truth.state else v.state in BLAMES):
         return "right"
     # Neither leader nor layer matches, or nobody is named: the library did not reach the answer.

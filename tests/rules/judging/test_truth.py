@@ -47,7 +47,7 @@ def report(state: str, hypothesis: str | None = None, layer: str | None = None, 
         (Truth("cause", "storage"), report("nothing wrong seen"), "silent"),
         (Truth("cause", "storage"), report("undecided", "H-NET", "network"), "silent"),
         (Truth("cause", "storage"), report("cause", "H-NET", "network"), "wrong blame"),
-        (Truth("cause", "storage", layers=("network",)), report("cause", "H-NET", "network"), "partly"),
+        (Truth("cause", "storage", layers=("network",)), report("cause", "H-NET", "network"), "right"),
         (Truth("undecided", hypothesis="H-OS-CPU"), report("undecided", "H-OS-CPU", "os_kernel"), "right"),
         (Truth("undecided", hypothesis="H-OS-CPU"), report("suspect", "H-OS-CPU", "os_kernel"), "partly"),
         (
