@@ -9,6 +9,7 @@ Cost: one aggregation over the counters. Source: RFC 2578 7.1.6 (Counter32: it i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -30,8 +31,15 @@ OBSERVER = Observer(
 AGAIN = 0.1
 """Maximum part of the value before at which a total has begun again."""
 
-BEGAN, FELL = 0.1, 0.3
-"""Share of a total that began again, and of one that fell: nobody loses time by it, but figures made from it are wrong."""
+BEGAN, FELL, BROKEN = 0.1, 0.3, 0.5
+"""Share of a total that began again, of one that fell and of one of the kernel that did: nobody loses time by it, but
+figures made from it are wrong."""
+
+KERNELS = r"^proc"
+"""Groups of counters that the kernel itself keeps."""
+
+MAY_FALL = ("idle", "iowait")
+"""Totals of the kernel that may fall by a little: they are estimated while a processor sleeps (proc(5))."""
 
 LEAST = 100.0
 """Minimum fall: a smaller one may be the rounding of a tool."""
@@ -67,6 +75,11 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     return [_sighting(row) for row in made.iter_rows(named=True)]
 
 
+def _kernels(row: dict[str, Any]) -> bool:
+    """Return whether the kernel keeps the total and promises that it only rises."""
+    return bool(re.match(KERNELS, row["grp"] or "")) and row["name"] not in MAY_FALL
+
+
 def _sighting(row: dict[str, Any]) -> Sighting:
     who = " ".join(str(row[k]) for k in ("grp", "item", "name") if row[k])
     began = row["to"] <= AGAIN * row["from"]
@@ -89,8 +102,9 @@ def _sighting(row: dict[str, Any]) -> Sighting:
         t_to=row["t_to"],
         against="rising",
         against_value=0.0,
-        share=BEGAN if began else FELL,
+        share=BEGAN if began else BROKEN if _kernels(row) else FELL,
         n=row["n"],
+        seen=({"event": "kernel-total-falls"},) if _kernels(row) and not began else (),
         joins="began again" if began else None,
         short=f"{who} {fell}" if began else None,
     )

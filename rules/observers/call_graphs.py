@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import NAMED_FRAMES, bare, named, names_of
+from rules.observers.frames import NAMED_FRAMES, bare, named, names_of, names_of_leaf
 from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
 
@@ -115,7 +115,7 @@ def _path(row: dict[str, Any]) -> tuple[float, Sighting] | None:
     text = ", which calls ".join(f"{name} ({figure(pct, '%')})" for name, pct in reversed(steps))
     first = max(1, row["line_no"] - min(len(frames), MOST_LINES) + 1)
     seen: tuple[Seen, ...] = tuple(
-        s for i, f in enumerate(frames[:NAMED_FRAMES]) for s in names_of(f, row["kernel"] if i == 0 else None)
+        s for i, f in enumerate(frames[:NAMED_FRAMES]) for s in (names_of(f) if i else names_of_leaf(f, row["kernel"]))
     )
     return share, Sighting(
         "path",

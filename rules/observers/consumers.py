@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.memory_parts import groups, huge_pages, no_swap
+from rules.observers.memory_parts import groups, huge_pages, no_swap, unlisted
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import Measure, sampled, sightings
 
@@ -83,13 +83,27 @@ STATES = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield who uses most, what stands out first."""
-    sources = (_processes, _states, _maps, _segments, _memory, huge_pages, groups, no_swap)
+    sources = (_processes, _states, _maps, _segments, _memory, unlisted, huge_pages, groups, no_swap)
     found = [sighting for source in sources for sighting in source(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 
 
 def _processes(case: CaseTables) -> Iterator[Sighting]:
-    columns = [*PAGE, "pid", "ppid", "lwp", "comm", "args", "state", "ending", "cpu_pct", "rss_kb", "mem_pct", "nlwp"]
+    columns = [
+        *PAGE,
+        "pid",
+        "ppid",
+        "lwp",
+        "comm",
+        "args",
+        "state",
+        "ending",
+        "cpu_pct",
+        "rss_kb",
+        "vsz_kb",
+        "mem_pct",
+        "nlwp",
+    ]
     rows = case.scan("ps", columns).filter(pl.col("lwp").is_null())
     named = rows.with_columns(
         pl.coalesce("comm", pl.col("args").str.extract(r"^\S*?([^/\s]+)(?:\s|$)"), pl.lit("a process")).alias("who")
@@ -107,6 +121,9 @@ def _largest(
 ) -> Iterator[Sighting]:
     """Yield the largest of each artifact by the median of its samples; `share` is its part of all that is listed."""
     key = [*PLACE_COLUMNS, "pid", "who"]
+    # A program of its own has pages; ps puts the names of those that have none in brackets.
+    kernels = pl.col("who").str.contains(KERNEL) | ((pl.col("rss_kb") == 0) & (pl.col("vsz_kb") == 0))
+    kernels = (kernels & ~pl.col("state").fill_null("").str.starts_with("Z")).fill_null(value=False).alias("kernels")
     value = pl.col(column)
     each = (
         rows.filter(value.is_not_null() & value.is_finite() & (value >= 0))
@@ -117,6 +134,7 @@ def _largest(
             pl.len().alias("n"),
             pl.col("mem_pct").median(),
             pl.col("ppid").first(),
+            kernels.all(),
             pl.col("line_no").get(value.arg_max()),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
@@ -146,17 +164,20 @@ def _largest(
             continue
         if row["alike"] >= MANY:
             many.add((row["artifact_id"], row["who"]))
-        share = row["v"] / row["all"]
+        own_share = row["v"] / row["all"]
+        share = row["together"] / row["all"] if row["alike"] >= MANY and unit == "%" else own_share
         first = row["artifact_id"] not in seen
         seen.add(row["artifact_id"])
         of_host = (row["mem_pct"] or 0.0) / 100.0
-        stands = row["v"] >= least if least is not None else max(share, of_host) >= (part or 1.0) and row["listed"] > 1
+        stands = (
+            row["v"] >= least if least is not None else max(own_share, of_host) >= (part or 1.0) and row["listed"] > 1
+        )
         if not stands and not first:
             continue
         who = f"{row['who']} (pid {row['pid']})" if row["pid"] is not None else row["who"]
         took = "took" if unit == "%" else "holds"
         worst = f", {figure(row['worst'], unit)} at most in {row['n']} samples" if row["n"] > 1 else ""
-        whole = f", {figure(100 * share, '%')} of what the {row['listed']:,} listed {took.replace('holds', 'hold')}"
+        whole = f", {figure(100 * own_share, '%')} of what the {row['listed']:,} listed {took.replace('holds', 'hold')}"
         yield Sighting(
             "consumer",
             who,
@@ -170,9 +191,13 @@ def _largest(
             t_to=row["t_to"],
             against="all that are listed",
             against_value=row["all"],
-            share=min(1.0, share) if unit == "%" else min(1.0, max(share / 2, of_host)),
+            share=min(1.0, share) if unit == "%" else min(1.0, max(own_share / 2, of_host)),
             n=row["n"],
-            seen=({"process": str(row["who"]), "counter": f"ps.{column}"}, {"process": str(row["who"])}),
+            seen=(
+                {"process": str(row["who"]), "counter": f"ps.{column}"},
+                {"process": str(row["who"])},
+                *({"event": "kernel-thread-busy"} for _ in "k" if unit == "%" and stands and row["kernels"]),
+            ),
             normal=not stands,
             beside=_alike(row, took, unit) if row["alike"] >= MANY else None,
         )

@@ -53,6 +53,20 @@ def names_of(frame: str, kernel: bool | None = None) -> tuple[Seen, ...]:
     return tuple(made)
 
 
+ENTRY = re.compile(
+    r"(?i)^(?:.*`)?(?:_?(?:entry|return_from|sysret|syscall|system_call|int_ret_from|ret_from)_sys_?call\w*|entry_SYSCALL\w*|return_from_SYSCALL\w*"
+    r"|entry_SYSENTER\w*|entry_INT80\w*|sysret\w*|sysenter_\w+|system_call\w*|syscall_(?:return_via_sysret|exit_to_user_mode\w*|enter_from_user_mode\w*"
+    r"|trace_enter|trace_leave)|do_syscall_64|el0_svc\w*|sys_syscall\w*|_sys_sysenter_post_swapgs|Xfast_syscall\w*|fast_syscall_common|dtrace_systrace_syscall\w*)$"
+)
+"""The way into the kernel and back: little, unless very many calls go it."""
+
+
+def names_of_leaf(frame: str, kernel: bool | None = None) -> tuple[Seen, ...]:
+    """Return by which names signatures may know the function that has samples itself."""
+    entry: tuple[Seen, ...] = ({"event": "syscall-entry"},) if ENTRY.match(bare(frame)) else ()
+    return (*entry, *names_of(frame, kernel))
+
+
 def stack_names(frames: Iterable[str | None]) -> tuple[Seen, ...]:
     """Return the names of the frames of a stack, leaf first."""
     held = [f for f in frames if f is not None and named(f)][:NAMED_FRAMES]

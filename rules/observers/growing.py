@@ -10,7 +10,9 @@ the derived table `trends` gives slopes with intervals for rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -43,6 +45,14 @@ ANY_LEVEL = 1024.0
 
 COMMAND = "command"
 """Group of the numbers that stood alone below a command."""
+
+OPEN_FILES = re.compile(
+    r"\blsof\b.*\|\s*wc\b|/proc/\S+/fd\b.*\|\s*wc\b|\b(?:pfiles|fstat|procfiles|sockstat)\b.*\|\s*wc\b"
+)
+"""Commands that count the open files of a program or host."""
+
+LEAKED, LEAKED_PART, HALF = 100.0, 0.1, 0.5
+"""Minimum rise of open files, and its part of the first count, that is no coming and going; and its share at least."""
 
 NEVER_GIVEN_BACK = r"(?i)^(?:MemFree|MemAvailable|SwapFree|HugePages_Free|.*free.*)$"
 """Names of levels whose rise is good news."""
@@ -125,9 +135,11 @@ def _commands(case: CaseTables) -> Iterator[Sighting]:
         "counters", [*PLACE_COLUMNS, "grp", "name", "line_no", "t_local", "value"], pl.col("grp") == COMMAND
     )
     for row in rising(rows, keys, "value", 5.0, samples=2).iter_rows(named=True):
-        yield _sighting(
-            row, row["name"], f"What `{row['name']}` printed", "number", "count", {"counter": str(row["name"])}
-        )
+        name, rise = str(row["name"]), row["last_value"] - row["first_value"]
+        made = _sighting(row, name, f"What `{name}` printed", "number", "count", {"counter": name})
+        if OPEN_FILES.search(name) and rise >= max(LEAKED, LEAKED_PART * row["first_value"]):
+            made = replace(made, share=max(made.share or 0.0, HALF), seen=({"event": "open-files-grow"}, *made.seen))
+        yield made
 
 
 def _used(case: CaseTables) -> Iterator[Sighting]:

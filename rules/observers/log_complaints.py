@@ -193,7 +193,7 @@ def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
         if kind == "error":
             complaints[row["artifact_id"]] = complaints.get(row["artifact_id"], 0) + row["n"]
     joins = _together([row for row, _ in known if row["n"] == 1])
-    reports = _reports(known, joins)
+    reports = {**_reports(known, joins), **_followed(known)}
     for row, kind in known:
         key = (row["artifact_id"], row["first"])
         whole = {
@@ -203,6 +203,27 @@ def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
             "of_event": reports.get(key, row["n"]),
         }
         yield _sighting(whole, kind, _names(row))
+
+
+def _followed(known: Sequence[tuple[Mapping[str, Any], str]]) -> dict[Place, int]:
+    """Return for the first complaint of a log, if it alone names its mechanism, how many come after it.
+
+    Who cannot start a process says first why, and then again and again that nothing was started.
+    """
+    events: dict[int, list[tuple[Mapping[str, Any], bool, bool]]] = {}
+    for row, kind in known:
+        if kind == "error":
+            strengths = {found.strength for one in _names(row) for found in recognise(**one)}
+            named, plain = "mechanism" in strengths, not strengths & {"mechanism", "shape"}
+            events.setdefault(row["artifact_id"], []).append((row, named, plain))
+    made = {}
+    for artifact, lines in events.items():
+        first = min((row for row, _, _ in lines), key=lambda r: r["first"])
+        after = [row for row, _, plain in lines if plain and row is not first and _near(first, row)]
+        named_ = [row for row, named, _ in lines if named]
+        if named_ == [first] and after and len(after) == len(lines) - 1:
+            made[artifact, first["first"]] = first["n"] + sum(row["n"] for row in after)
+    return made
 
 
 def _reports(known: Sequence[tuple[Mapping[str, Any], str]], joins: Mapping[tuple[int, int], str]) -> dict[Place, int]:
@@ -277,7 +298,7 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         of = f"{figure(100 * n / lines, '%')} of the {lines:,} lines" if lines > n else None
     if row["of_event"] > n:
         more = row["of_event"] - n
-        of = f"{of}; {more:,} more line{'s' if more > 1 else ''} around it report the same event"
+        of = f"{of}; {more:,} more line{'s' if more > 1 else ''} around it name no other reason"
     cited = [(row["first"], "first" if n > 1 else said)]
     if burst and row["peak_line"] not in (row["first"], row["last"]):
         cited.append((row["peak_line"], "most within one minute"))

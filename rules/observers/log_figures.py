@@ -1,13 +1,15 @@
 """Figures that log lines state: what a program set, memory zones below their minimum, who was killed and how large it was.
 
 Stands out: a limit or setting that a line says was changed to a number; a zone of memory in the kernel's report whose free
-memory is below its minimum (or low) mark; a process that was killed with its memory. Normal: zones above their marks.
+memory is below its minimum (or low) mark, or most of whose memory is held by nobody that the report lists; a process that
+was killed with its memory. Normal: zones above their marks.
 Worked example: "Node 0 Normal free:53856kB min:66192kB": 53,856 kB free, its minimum is 66,192 kB: 81 %.
 Cost: one streaming pass. Source: Linux mm/page_alloc.c (show_free_areas), mm/oom_kill.c (oom_kill_process).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -31,6 +33,20 @@ SET = (
 """A program sets something to a number."""
 
 ZONE = r"\bNode (\d+) (\w+) free:(\d{1,15})kB (?:boost:\d+kB )?min:(\d{1,15})kB low:(\d{1,15})kB"
+MANAGED = r"\bNode (\d+) (\w+) free:(\d{1,15})kB (.*?\bmanaged:(\d{1,15})kB.*)"
+LISTED = re.compile(
+    r"\b(?:(?:in)?active_(?:anon|file)|unevictable|slab_(?:un)?reclaimable|kernel_stack|(?:sec_)?pagetables|bounce|free_pcp):(\d{1,15})kB"
+)
+"""What a zone's line says who holds its memory."""
+
+HUGE_PAGES = (
+    r"\bNode (\d+) hugepages_total=(\d{1,12}) hugepages_free=\d+ hugepages_surp=\d+ hugepages_size=(\d{1,12})kB"
+)
+"""Pages that are set aside; a zone's line does not list them."""
+
+UNLISTED_PART, UNLISTED_KB = 0.5, 1024.0 * 1024
+"""Minimum part of a zone that nobody is listed for, and its minimum size: 1 GiB."""
+
 KILLED = r"Killed process (\d+)[,:]? \(?([^()]{1,60}?)\)?,? (?:.*?)\banon-rss:(\d{1,15})kB"
 
 MOST_FIGURES = 6
@@ -43,6 +59,7 @@ REMARK_SHARE = 0.1
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield zones below their minimum, killed processes, then what programs set."""
     yield from _zones(case)
+    yield from _unlisted(case)
     yield from _killed(case)
     yield from _settings(case)
 
@@ -82,6 +99,39 @@ def _zones(case: CaseTables) -> Iterator[Sighting]:
                 share=0.5 if below else 0.2,
                 seen=({"counter": "zone_free_below_min" if below else "zone_free_below_low"},),
             )
+
+
+def _unlisted(case: CaseTables) -> Iterator[Sighting]:
+    """Yield zones most of whose memory is neither free nor listed for anybody, the worst of each node."""
+    rows = _found(case, MANAGED, ["node", "zone", "free", "rest", "managed"])
+    aside: dict[tuple[int, str], int] = {}
+    for row in _found(case, HUGE_PAGES, ["node", "pages", "size"]).iter_rows(named=True):
+        key = (row["artifact_id"], row["node"])
+        aside[key] = max(aside.get(key, 0), int(row["pages"]) * int(row["size"]))
+    found: dict[tuple[int, str], tuple[int, dict[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        key = (row["artifact_id"], row["node"])
+        listed = int(row["free"]) + sum(int(kb) for kb in LISTED.findall(row["rest"])) + aside.get(key, 0)
+        nobodys = int(row["managed"]) - listed
+        if nobodys >= max(UNLISTED_KB, UNLISTED_PART * int(row["managed"])) and nobodys > found.get(key, (0, {}))[0]:
+            found[key] = nobodys, row
+    for nobodys, row in list(found.values())[:MOST_FIGURES]:
+        managed, name = int(row["managed"]), f"Node {row['node']} {row['zone']}"
+        yield Sighting(
+            "limit",
+            f"{name}: nobody's",
+            f"Of the {managed:,} kB that {name} manages, {figure(100 * nobodys / managed, '%')} ({nobodys:,} kB) are neither free nor"
+            " listed for programs, files, slabs or page tables: drivers of the kernel or pages set aside hold them",
+            "unlisted_kb",
+            float(nobodys),
+            "kB",
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], "managed, and who holds it"),),
+            **place(row),
+            against="what the zone manages",
+            against_value=float(managed),
+            share=nobodys / managed,
+            seen=({"counter": "zone_unlisted_kb"},),
+        )
 
 
 def _killed(case: CaseTables) -> Iterator[Sighting]:

@@ -1,4 +1,4 @@
-"""What memory is set aside for: huge pages that nobody uses, no swap at all, and what a control group's memory is.
+"""What memory is set aside for: huge pages that nobody uses, memory listed for nobody, no swap, a control group's memory.
 
 For `consumers`. A quarter of a group's memory in the page cache is no want of memory: the kernel gives it back.
 Source: Linux Documentation/admin-guide/mm/hugetlbpage.rst; cgroup-v1/memory.rst, section 5.2; cgroup-v2.rst, memory.stat.
@@ -21,6 +21,27 @@ IDLE_PART = 0.1
 """Minimum part of all huge pages that nobody uses; a few are always spare."""
 
 HUGE = ("HugePages_Total", "HugePages_Free", "HugePages_Rsvd", "Hugepagesize")
+
+WHOLE = "MemTotal"
+LISTED = (
+    "MemFree",
+    "Buffers",
+    "Cached",
+    "SwapCached",
+    "AnonPages",
+    "KernelStack",
+    "PageTables",
+    "SecPageTables",
+    "Percpu",
+    "Bounce",
+    "WritebackTmp",
+)
+"""Who holds memory, by the lines of /proc/meminfo that share none; `Slab` and huge pages come on top."""
+
+UNLISTED = 0.25
+"""Minimum part of the memory that nobody is listed for: firmware and the kernel's own code hold a few percent."""
+
+CITED = ("MemTotal", "MemFree", "AnonPages", "Slab")
 
 CACHE = ("cache", "file")
 """Names of a group's page cache, of version 1 and 2."""
@@ -76,6 +97,52 @@ def huge_pages(case: CaseTables) -> Iterator[Sighting]:
             seen=({"counter": "HugePages_Free"},) if stands else (),
             normal=not stands,
         )
+
+
+def unlisted(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how much of the memory /proc/meminfo lists for nobody; of several samples the last."""
+    names = [WHOLE, *LISTED, *HUGE, "Slab", "Hugetlb"]
+    rows = (
+        case.scan("meminfo", [*PLACE_COLUMNS, "part", "sample", "t_local", "name", "value", "line_no"])
+        .filter(pl.col("name").is_in(names) & pl.col("value").is_finite() & (pl.col("value") >= 0))
+        .sort("artifact_id", "line_no")
+        .collect(engine="streaming")
+    )
+    for _, one in rows.group_by("artifact_id", maintain_order=True):
+        last = one.filter(pl.struct("part", "sample") == pl.struct("part", "sample").last())
+        value = {row["name"]: row for row in last.iter_rows(named=True)}
+        if not {WHOLE, "MemFree", "Cached", "AnonPages", "Slab", "PageTables"} <= value.keys():
+            continue
+        whole = value[WHOLE]["value"]
+        listed = sum(value[n]["value"] for n in (*LISTED, "Slab") if n in value)
+        listed += value["Hugetlb"]["value"] if "Hugetlb" in value else _set_aside(value)
+        nobodys = whole - listed
+        if nobodys < max(IDLE_KB, UNLISTED * whole):
+            continue
+        row = value[WHOLE]
+        yield Sighting(
+            "consumer",
+            "memory listed for nobody",
+            f"{figure(nobodys, 'kB')}, {figure(100 * nobodys / whole, '%')} of the memory, is neither free nor listed for programs, files,"
+            " slabs or page tables: drivers, ZFS or a balloon of the hypervisor hold it",
+            "unlisted_kb",
+            nobodys,
+            "kB",
+            tuple(Lines(row["artifact_id"], value[n]["line_no"], value[n]["line_no"], n) for n in CITED if n in value),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="the memory of the host",
+            against_value=whole,
+            share=nobodys / whole,
+            seen=({"counter": "unlisted_kb"},),
+        )
+
+
+def _set_aside(value: Mapping[str, Mapping[str, Any]]) -> float:
+    """Return the kB of huge pages, where the kernel prints only their number."""
+    both = [value.get(n, {"value": 0.0})["value"] for n in ("HugePages_Total", "Hugepagesize")]
+    return float(both[0] * both[1])
 
 
 def no_swap(case: CaseTables) -> Iterator[Sighting]:

@@ -2,7 +2,7 @@
 
 Stands out: a packet with RST, one that announces a window of 0 (and neither opens nor ends its connection), an ICMP error, and
 one whose checksum the tool calls wrong. Normal: all others. A wrong checksum of the capturing host's own packets is usual
-where its card computes them, so no signature blames it by itself.
+where its card computes them, so it counts only where none of them was answered: the other side drops them.
 Worked example: 3 packets from 10.0.0.6:1521 reset connections, each in answer to a SYN: refused.
 Cost: one streaming aggregation. Source: RFC 9293 3.5.2 (reset), 3.8.6.1 (zero window); RFC 792, RFC 1191 (need to fragment).
 """
@@ -25,6 +25,14 @@ OBSERVER = Observer(
 
 MOST_SIGNS = 10
 """Maximum number of signs of one list: the most frequent."""
+
+LOST = 2
+"""Minimum number of packets with a wrong checksum, none of which was answered: a card that corrects what it sends is answered."""
+
+UNANSWERED_S = 0.5
+"""Minimum time in seconds until the other side sends anything, to call a packet unanswered: round trips are shorter."""
+
+HALF = 0.5
 
 SAYS = {
     "refused": "{src}:{sport} refused connections of {dst} with RST",
@@ -66,8 +74,15 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .then(pl.lit("checksum"))
     )
     whole = rows.group_by(*PLACE_COLUMNS, "src", "dst").agg(pl.len().alias("whole"))
+    # What the other side sent next, whatever the ports are: tunnels have one for each direction.
+    pair = pl.struct("src", "dst").hash() ^ pl.struct(src="dst", dst="src").hash()
+    turned = (pl.col("src") != pl.col("src").shift(-1).over(*opened, "pair")).fill_null(value=False)
+    rows = rows.with_columns(pair.alias("pair")).with_columns(
+        pl.when(turned).then(pl.col("t_local").shift(-1).over(*opened, "pair")).alias("next_back")
+    )
+    back = pl.col("next_back").backward_fill().over(*opened, "pair") - pl.col("t_local")
     made = (
-        rows.with_columns(sign.alias("sign"))
+        rows.with_columns(sign.alias("sign"), back.alias("back_s"))
         .filter(pl.col("sign").is_not_null())
         .group_by(*PLACE_COLUMNS, "sign", "src", "dst", maintain_order=True)
         .agg(
@@ -77,6 +92,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.col("line_no").head(3).alias("lines"),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
+            pl.col("back_s").min().alias("soonest"),
+            pl.col("back_s").max().alias("latest"),
+            (pl.col("back_s").is_null() & pl.col("t_local").is_not_null()).any().alias("never"),
         )
         .join(whole, on=[*PLACE_COLUMNS, "src", "dst"], how="left", nulls_equal=True)
         .sort("n", descending=True, maintain_order=True)
@@ -89,6 +107,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         says = f"{text_}, {figure(n, 'count')} of its {figure(of, 'count')} packets there"
         named = {"icmp": f"ICMP: {row['what']}", "window": "TCP: window of 0", "refused": "TCP: RST in answer to a SYN"}
         log = named.get(row["sign"])
+        lost = row["sign"] == "checksum" and n >= LOST and (row["soonest"] or 0.0) >= UNANSWERED_S and not row["never"]
+        if lost:
+            says += f"; nothing came back for {figure(row['latest'], 's')}"
         yield Sighting(
             "sign",
             f"{row['src']} to {row['dst']}",
@@ -102,9 +123,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             t_to=row["t_to"],
             against="the packets of that sender there",
             against_value=float(of),
-            share=0.3 * min(1.0, n / of),
+            share=(HALF if lost else 0.3) * min(1.0, n / of),
             n=n,
-            seen=({"log": log},) if log else (),
+            seen=({"log": log},) if log else ({"event": "checksum-unanswered"},) if lost else (),
         )
 
 

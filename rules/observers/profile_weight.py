@@ -22,7 +22,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.call_graphs import callers, paths
-from rules.observers.frames import NAMED_FRAMES, bare, finite, idle_reason, moments, named, names_of
+from rules.observers.frames import NAMED_FRAMES, bare, finite, idle_reason, moments, named, names_of, names_of_leaf
 from rules.observers.observer import Lines, Observer, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
 
@@ -60,6 +60,9 @@ CALLERS = 4
 
 FELT_LOCK_S = 0.1
 """Minimum waiting for locks of one event, in seconds, if the listing tells it: less is felt by nobody."""
+
+CITED_CALLERS = 2
+"""Number of callers of a leaf whose lines are cited."""
 
 LARGEST = 200
 """Maximum number of functions of a profile that are looked at, by size."""
@@ -172,7 +175,7 @@ def _function(
         against_value=100 * OWNS,
         share=share,
         n=row["n"],
-        seen=names_of(name, kernel),
+        seen=names_of_leaf(name, kernel),
     )
 
 
@@ -255,7 +258,10 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
 
 def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Iterator[Sighting]:
     at = pl.col("weight").arg_max()
-    cited = [pl.col(c).get(at) for c in (*PLACE_COLUMNS[1:], "line_no", "line_end", "event", "frames", "kernel")]
+    cited = [
+        pl.col(c).get(at)
+        for c in (*PLACE_COLUMNS[1:], "line_no", "line_end", "event", "frames", "frame_lines", "kernel")
+    ]
     made = (
         rows.group_by("artifact_id", "leaf")
         .agg(pl.col("weight").sum().alias("own"), pl.len().alias("n"), *cited)
@@ -270,19 +276,22 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
             continue
         frames = [f for f in row["frames"] or [row["leaf"]] if named(f)]
         below = f", called by {bare(frames[1])}" if len(frames) > 1 else ""
+        amount = f" ({figure(row['own'], 'count')})" if what == "samples" and whole["unit"] == "samples" else ""
         # Off the processor, the leaf is the switch to another thread, and its callers tell why.
         asked = frames if whole["unit"] == "ns" else frames[:CALLERS]
         seen = tuple(
-            s for i, f in enumerate(asked[:NAMED_FRAMES]) for s in names_of(f, row["kernel"] if i == 0 else None)
+            s
+            for i, f in enumerate(asked[:NAMED_FRAMES])
+            for s in (names_of(f) if i else names_of_leaf(f, row["kernel"]))
         )
         yield Sighting(
             kind="profile",
             subject=bare(row["leaf"]),
-            headline=f"{bare(row['leaf'])} itself has {figure(100 * share, '%')} of the {what}{below}",
+            headline=f"{bare(row['leaf'])} itself has {figure(100 * share, '%')} of the {what}{amount}{below}",
             name="self_pct",
             value=100 * share,
             unit="%",
-            lines=lines_of(row, "heaviest stack"),
+            lines=(*lines_of(row, "heaviest stack"), *_callers_of(row)),
             **place(row),
             against="a flat profile, in which nothing has a tenth",
             against_value=100 * OWNS,
@@ -291,6 +300,13 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
             seen=seen,
         )
     yield from _callers(rows, base, what, {bare(row["leaf"]) for row in made.iter_rows(named=True) if row["leaf"]})
+
+
+def _callers_of(row: Mapping[str, Any]) -> Iterator[Lines]:
+    """Yield the lines of the callers next to the leaf, where the tool prints a line for each."""
+    held = zip(row["frames"] or (), row["frame_lines"] or (), strict=False)
+    near = [(name, line) for name, line in list(held)[1:] if line is not None and named(name)]
+    yield from (Lines(row["artifact_id"], line, line, bare(name)) for name, line in near[:CITED_CALLERS])
 
 
 def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iterator[Sighting]:

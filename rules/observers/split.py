@@ -53,6 +53,9 @@ SMALL_GAP_S = 0.01
 LOW_PCT, HIGH_PCT = 20.0, 50.0
 """Bounds of `request_cpu_pct` of a trace: it is kept only if it is surely below the first or above the second."""
 
+COMPUTED_S = 1.0
+"""Minimum time in seconds on a processor that a command is accounted for: starting a run-time takes less."""
+
 SUM = 1.02
 """Maximum ratio of the sum of parts to the whole for them to be parts: tools round."""
 
@@ -149,7 +152,7 @@ def _commands(case: CaseTables) -> Iterator[Sighting]:
         real_s, cpu_s = top["elapsed_s"], top["cpu_s"]
         who = str(row["series"] or "a command")[:120]
         pct = 100 * row["all_cpu_s"] / row["all_s"]
-        if pct >= HIGH_PCT:
+        if pct >= HIGH_PCT and row["all_cpu_s"] >= COMPUTED_S:
             # What a command waits for may be done by others on the same host, so that a low one excludes nothing.
             yield _measure(row, pct, who, top["line_no"])
         waited = max(0.0, real_s - cpu_s)
@@ -183,7 +186,7 @@ def _commands(case: CaseTables) -> Iterator[Sighting]:
             share=held / real_s,
             of_s=real_s,
             n=row["n"],
-            seen=CPU if computing else (),
+            seen=CPU if computing and row["all_cpu_s"] >= COMPUTED_S else (),
         )
 
 

@@ -11,6 +11,7 @@ Cost: one aggregation over the counters. Source: RFC 1213 and the kernels' own d
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -44,6 +45,9 @@ TRAFFIC = (
     r"|tcpoutsegs|tcpinsegs|ipackets|opackets|ipkts|opkts|.*packets (?:sent|received)|(?:ip)?inreceives|(?:udp)?(?:in|out)datagrams)$"
 )
 """Names of counters that tell how much traffic there was."""
+
+BYTES = r"(?i)bytes|octets"
+"""Names of counters that count bytes, which no number of packets is the whole of."""
 
 SMALL = 0.001
 """Share of the traffic of its group below which a counter's move is normal."""
@@ -128,7 +132,7 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
         if not amount or amount <= 0:
             continue  # it stood still
         of = traffic.get((row["artifact_id"], row["grp"], row["item"], moved is not None))
-        share = min(1.0, amount / of) if of else None
+        share = min(1.0, amount / of) if of and not re.search(BYTES, row["name"]) else None
         if share is not None and share < SMALL:
             continue
         unknown = MOVED_NAMED if strength == "mechanism" and (moved or 0.0) >= TIMES else MOVED if moved else STOOD

@@ -1,7 +1,8 @@
 """How much of the traffic was sent again or dropped: measures from counters, and from connections in lists of packets.
 
-Counters of one listing belong together: segments sent and segments sent again. Only their growth counts, because a share
-since boot says little of today; a counter that is zero since boot did not move today either.
+Counters of one listing belong together: segments sent and segments sent again. Only their growth is a measure, because a
+share since boot says little of today; a counter that is zero since boot did not move today either. A share since boot of
+a twentieth and more is told all the same: it is no matter of one bad hour.
 Worked example: 12,400 segments sent and 310 retransmitted between two samples: packet_retransmit_pct 2.5.
 """
 
@@ -26,6 +27,10 @@ DROPPED = r"(?i)^(?:(?:RX|TX|receive|transmit) ?)?(?:drop(?:ped|s)?|rxdrop/s|txd
 
 ANY_PCT = 1.0
 """Share of segments sent again from which a connection is felt to stall: at 1 % its rate falls to a fraction (Mathis 1997)."""
+
+SINCE_START_PCT, SINCE_START_SENT = 5.0, 10_000
+"""Minimum share of all segments since the host started, and their minimum number, to be told: a mean so high over so much
+traffic is no matter of one bad hour."""
 
 LEAST_SENT = 100
 """Minimum number of segments: a share of fewer is chance."""
@@ -81,9 +86,33 @@ def _again(case: CaseTables) -> Iterator[Sighting]:
             continue
         moved = row["n"] > 0 and of["n"] > 0
         n, whole = (row["flow"], of["flow"]) if moved else (row["total"], of["total"])
-        if whole <= 0 or (not moved and n > 0) or (whole < LEAST_SENT and not row["rates"]):
+        if whole <= 0 or (whole < LEAST_SENT and not row["rates"]):
+            continue
+        if not moved and n > 0:
+            if whole >= SINCE_START_SENT and 100 * n / whole >= SINCE_START_PCT:
+                yield _since_start(row, of)
             continue
         yield _share(row, n, whole, (row["line_no"], of["line_no"]), "counters")
+
+
+def _since_start(row: Mapping[str, Any], of: Mapping[str, Any]) -> Sighting:
+    pct = min(100.0, 100 * row["total"] / of["total"])
+    again, sent = (figure(r["total"], "count") for r in (row, of))
+    return Sighting(
+        "counter",
+        "segments sent again",
+        f"{again} of {sent} segments were sent again since the counters began, {figure(pct, '%')} ({row['name']})",
+        "sent_again_total_pct",
+        pct,
+        "%",
+        tuple(Lines(row["artifact_id"], r["line_no"], r["line_no"], str(r["name"])) for r in (row, of)),
+        **place(row),
+        against="what a healthy path needs",
+        against_value=SINCE_START_PCT / 50,
+        share=min(1.0, pct / 10),
+        n=max(1, int(min(row["total"], 1e15))),
+        seen=({"counter": "sent_again_total_pct"},),
+    )
 
 
 def _share(row: Mapping[str, Any], n: float, whole: float, lines: tuple[int, ...], where: str) -> Sighting:

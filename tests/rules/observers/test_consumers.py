@@ -111,3 +111,21 @@ def test_processes_of_one_program_are_told_together_with_their_parent() -> None:
     made = listing(*({"cpu_pct": 25.0, "comm": "worker", "ppid": 7} for _ in range(4)), {"cpu_pct": 9.0, "ppid": 1})
     (told,) = [s for s in made if s.subject.startswith("worker")]
     assert told.beside == "4 processes of worker took 100 % together, all children of process 7"
+
+
+def test_threads_of_the_kernel_are_told_apart_from_programs() -> None:
+    none = {"rss_kb": 0.0, "vsz_kb": 0.0}
+    made = listing(
+        *({"comm": "nfsd", "cpu_pct": 100.0, **none} for _ in range(3)), {"cpu_pct": 60.0, "rss_kb": 9.0, "vsz_kb": 9.0}
+    )
+    nfsd = next(s for s in made if s.subject.startswith("nfsd"))
+    assert {"event": "kernel-thread-busy"} in nfsd.seen
+    assert nfsd.share == pytest.approx(300 / 360), "what the three take together"
+    assert "27.8 % of what the 4 listed took" in nfsd.headline, "and what this one takes"
+    assert not any({"event": "kernel-thread-busy"} in s.seen for s in made if s.subject.startswith("server"))
+
+
+@pytest.mark.parametrize("more", [{"rss_kb": None}, {"state": "Z"}, {"cpu_pct": 40.0}])
+def test_nobody_is_taken_for_the_kernel(more: dict[str, Any]) -> None:
+    made = listing({"cpu_pct": 90.0, "rss_kb": 0.0, "vsz_kb": 0.0, **more})
+    assert not any({"event": "kernel-thread-busy"} in s.seen for s in made)

@@ -69,3 +69,18 @@ def test_a_number_that_a_command_printed_twice() -> None:
     assert list(observe(Case.of_tables({"counters": [{**r, "grp": "text"} for r in rows]}))) == [], (
         "any other level needs three"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "sizes", "leaks"),
+    [
+        ("lsof -p 7 | wc -l", (9_107, 13_142), True),
+        ("ls /proc/7/fd | wc -l", (100, 199), False),  # fewer than a hundred more
+        ("lsof -p 7 |wc -l", (9_000, 9_800), False),  # less than a tenth
+        ("ls /var/spool | wc -l", (9_107, 13_142), False),
+    ],
+)
+def test_open_files_that_only_rise_are_a_leak(command: str, sizes: tuple[int, int], leaks: bool) -> None:
+    rows = [{"line_no": n, "grp": "command", "name": command, "value": float(v)} for n, v in enumerate(sizes, 1)]
+    made = list(observe(Case.of_tables({"counters": rows})))
+    assert any({"event": "open-files-grow"} in s.seen and (s.share or 0) >= 0.5 for s in made) is leaks

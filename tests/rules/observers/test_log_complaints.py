@@ -152,7 +152,7 @@ def test_the_lines_of_a_report_belong_to_the_event_that_is_named() -> None:
     named = next(s for s in made if s.subject == hang)
     assert named.share == pytest.approx(3 / 4)
     assert named.headline == (
-        f'Once: "{hang}", 25 % of the 4 lines that complain; 2 more lines around it report the same event'
+        f'Once: "{hang}", 25 % of the 4 lines that complain; 2 more lines around it name no other reason'
     )
     assert next(s for s in made if "TDH" in s.subject).share == pytest.approx(1 / 4)
 
@@ -164,3 +164,14 @@ def test_two_named_events_share_no_report() -> None:
         line("TDH <81>", "err", t_local=6.0),
     )
     assert [s.share for s in made] == pytest.approx([1 / 3] * 3)
+
+
+def test_the_first_complaint_is_the_reason_of_those_that_give_none() -> None:
+    why = 'starting init process caused "fork/exec /proc/self/exe: resource temporarily unavailable"'
+    made = {s.subject: s for s in seen(line(why, "err"), *(line("container not started", "err") for _ in range(5)))}
+    assert made[why].share == 1.0
+    assert "5 more lines around it name no other reason" in made[why].headline
+    made = {
+        s.subject: s for s in seen(line("container not started", "err", t_local=1.0), line(why, "err", t_local=900.0))
+    }
+    assert made[why].share == 0.5, "what came before it has another reason"

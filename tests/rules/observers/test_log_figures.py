@@ -46,3 +46,19 @@ def test_the_killed_are_told_with_their_memory() -> None:
 
 def test_other_lines_state_nothing() -> None:
     assert seen("started", "free: 12", "set up the cache", "") == []
+
+
+ZONE = "Node 0 Normal free:{free}kB min:9kB low:9kB high:9kB active_anon:{anon}kB slab_unreclaimable:100kB present:1kB managed:8000000kB"
+
+
+@pytest.mark.parametrize(
+    ("free", "anon", "told"), [(1_000_000, 2_000_000, True), (1_000_000, 4_000_000, False), (7_000_000, 0, False)]
+)
+def test_a_zone_most_of_which_is_held_by_nobody(free: int, anon: int, told: bool) -> None:
+    found = [s for s in seen(ZONE.format(free=free, anon=anon)) if s.name == "unlisted_kb"]
+    assert [s.value for s in found] == [8_000_000 - free - anon - 100] * told
+
+
+def test_huge_pages_set_aside_are_not_nobodys() -> None:
+    aside = "Node 0 hugepages_total=2000 hugepages_free=9 hugepages_surp=0 hugepages_size=2048kB"
+    assert [s for s in seen(ZONE.format(free=1_000_000, anon=2_000_000), aside) if s.name == "unlisted_kb"] == []

@@ -61,3 +61,30 @@ def test_a_groups_memory_is_mostly_pages_of_files() -> None:
     )
     assert one.normal
     assert group(cache=900.0) == group(rss=1.0) == group(cache=0.0, rss=0.0) == []
+
+
+LISTED = {"MemTotal": 16e6, "MemFree": 1e6, "Cached": 2e6, "AnonPages": 3e6, "Slab": 1e6, "PageTables": 1e5}
+
+
+def test_memory_that_nobody_is_listed_for() -> None:
+    (one,) = [s for s in meminfo(**LISTED) if s.name == "unlisted_kb"]
+    assert one.value == pytest.approx(8.9e6)
+    assert one.headline.startswith("8,900,000 kB, 55.6 % of the memory, is neither free nor listed")
+    assert one.seen == ({"counter": "unlisted_kb"},)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"Hugetlb": 6e6},
+        {"HugePages_Total": 3_000.0, "HugePages_Free": 0.0, "Hugepagesize": 2048.0},
+        {"Percpu": 5e6},
+        {"MemTotal": 9e6},
+    ],
+)
+def test_memory_that_is_accounted_for(more: dict[str, float]) -> None:
+    assert [s for s in meminfo(**{**LISTED, **more}) if s.name == "unlisted_kb"] == []
+
+
+def test_a_part_of_meminfo_says_nothing_of_the_rest() -> None:
+    assert [s for s in meminfo(MemTotal=16e6, MemFree=1e6) if s.name == "unlisted_kb"] == []

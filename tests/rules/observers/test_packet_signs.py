@@ -41,3 +41,22 @@ def test_other_packets_are_normal() -> None:
     assert headlines(packet("a", "b", flags="S", win=0), packet("b", "a", flags="F.", win=0)) == []
     assert headlines(packet("a", "b", proto="icmp", payload="echo request")) == []
     assert headlines() == []
+
+
+def wrong(t: float) -> dict[str, Any]:
+    return packet("a", "b", payload="wrong checksum", t_local=t)
+
+
+@pytest.mark.parametrize(
+    ("rows", "lost"),
+    [
+        ((wrong(0.0), wrong(1.0), packet("b", "a", t_local=60.0)), True),
+        ((wrong(0.0), wrong(1.0), packet("b", "a", t_local=1.4)), False),  # answered: the card corrects what it sends
+        ((wrong(0.0), packet("b", "a", t_local=60.0)), False),  # one alone
+        ((wrong(0.0), wrong(1.0)), False),  # the list may end before the answer
+    ],
+)
+def test_wrong_checksums_that_nobody_answers_are_dropped(rows: tuple[dict[str, Any], ...], lost: bool) -> None:
+    (made,) = observe(Case.of_tables({"packets": [{"line_no": n, **row} for n, row in enumerate(rows, 1)]}))
+    assert (made.seen == ({"event": "checksum-unanswered"},)) is lost
+    assert made.headline.endswith("nothing came back for 1 min 0 s") is lost

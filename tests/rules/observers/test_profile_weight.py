@@ -80,7 +80,7 @@ def test_leaves_and_the_narrowest_caller_of_stacks() -> None:
     assert [(s.kind, s.subject, s.value) for s in made] == [
         ("profile", "a", 40.0), ("caller", "hash", 70.0), ("profile", "b", 30.0), ("profile", "c", 30.0),
     ]  # fmt: skip
-    assert made[0].headline == "a itself has 40 % of the samples, called by hash"
+    assert made[0].headline == "a itself has 40 % of the samples (40), called by hash"
     assert made[1].headline == "70 % of the samples pass through hash, spread over 2 functions that it calls"
 
 
@@ -184,3 +184,16 @@ def test_a_function_is_named_without_its_decoration(frame: str, name: str) -> No
 def test_frames_without_a_name() -> None:
     assert not any(map(named, ("[unknown]", "[unknown] (/bin/x)", "0x7f0012345678", "??", None)))
     assert idle_reason(({"stack": "jbd2_log_wait_commit"},)) is None
+
+
+def test_the_way_into_the_kernel_as_the_owner_means_very_many_calls() -> None:
+    (made,) = seen(profile_symbols=[{"symbol": "entry_SYSCALL_64", "pct": 60.0, "kernel": True}])
+    assert made.seen[0] == {"event": "syscall-entry"}
+    (other,) = seen(profile_symbols=[{"symbol": "do_sys_poll", "pct": 60.0, "kernel": True}])
+    assert {"event": "syscall-entry"} not in other.seen
+
+
+def test_a_call_tree_cites_the_callers_of_its_leaf() -> None:
+    (made,) = seen(profile_stacks=[stack(2543.0, "task_for_pid", "scan", "main", frame_lines=[10, 9, 8])])
+    assert made.headline.startswith("task_for_pid itself has 100 % of the samples (2,543), called by scan")
+    assert [(c.line_from, c.role) for c in made.lines] == [(1, "heaviest stack"), (9, "scan"), (8, "main")]

@@ -282,3 +282,9 @@ def test_nothing_and_odd_values_give_nothing() -> None:
         )
         == []
     )
+
+
+def test_a_run_of_less_than_a_second_is_not_accounted_for() -> None:
+    short = [{"series": "java A", "elapsed_s": 0.13, "cpu_s": 0.14}]
+    assert [s.seen for s in shown(conn_times=short)] == [()]
+    assert measures(conn_times=short) == [], "it speaks against nobody who waits elsewhere"

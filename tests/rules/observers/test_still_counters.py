@@ -65,3 +65,12 @@ def test_counters_of_one_group_are_told_together() -> None:
     two = seen(*({"name": f"TcpOddDrops{n}", "value": v * n} for n in (1, 2) for v in (10.0, 52.0)))
     assert {s.joins for s in two} == {"tcp count moved"}
     assert sorted(str(s.short) for s in two) == ["TcpOddDrops1 by 42 to 52", "TcpOddDrops2 by 84 to 104"]
+
+
+def test_bytes_are_no_part_of_packets() -> None:
+    rows = [
+        {"grp": "tcp", "name": n, "mode": "total", "value": v}
+        for n, v in (("packets sent", 9e5), ("data packets bytes retransmitted", 7e6))
+    ]
+    (made,) = observe(Case.of_tables({"counters": [{"line_no": n, **r} for n, r in enumerate(rows, 1)]}))
+    assert "of the traffic" not in made.headline

@@ -58,3 +58,12 @@ def test_drops_of_interfaces_are_a_rate() -> None:
     assert made.value == 0.0
     assert of("counters", {**eth, "value": 5.0}) == []
     assert of("counters", {**eth, "value": float("nan")}, {**eth, "value": -1.0}) == []
+
+
+@pytest.mark.parametrize(
+    ("again", "sent", "told"), [(500.0, 10_000.0, True), (499.0, 10_000.0, False), (4_000.0, 9_999.0, False)]
+)
+def test_a_twentieth_since_the_counters_began_is_no_bad_hour(again: float, sent: float, told: bool) -> None:
+    made = of("counters", tcp("data packets retransmitted", again), tcp("packets sent", sent))
+    assert [s.name for s in made] == ["sent_again_total_pct"] * told
+    assert all([c.line_from for c in s.lines] == [1, 2] for s in made)
