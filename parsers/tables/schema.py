@@ -171,6 +171,7 @@ code TEXT - : si_code or fault
 addr UINT - : fault address
 sender_pid INT - : who sent it
 status INT - : exit status
+cpu_s NUM s : processor time that the child used until it ended, of SIGCHLD
 
 vmstat: one row per sample of the whole host
 sample INT - : number of the sample in the part, from 1

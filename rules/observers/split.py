@@ -31,7 +31,7 @@ from rules.walking.targets import CHILDREN
 OBSERVER = Observer(
     "split",
     "Which part of a duration holds its time?",
-    ("conn_times", "db_calls", "syscalls", "logs", "counters"),
+    ("conn_times", "db_calls", "syscalls", "signals", "logs", "counters"),
     {
         "linux": "strace -f -ttt -T -o FILE COMMAND; perf record -g COMMAND",
         "solaris": "truss -f -d -D -E -o FILE COMMAND",
@@ -80,6 +80,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         *_cursors(case),
         *_listeners(case),
         *_requests(case),
+        *_children(case),
         *_log_lines(case),
         *_time_models(case),
     ]
@@ -280,6 +281,48 @@ def _steps(row: Mapping[str, Any]) -> list[Part]:
         Part(name, STEPS[name][1], s, ({"counter": name, "seconds": round(s, 6)}, {"counter": name}))
         for name, s in durations.items()
     ]
+
+
+# --- ended children --------------------------------------------------------------------------------------------------
+
+
+def _children(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the ended children that used most of a processor while only their parent was traced."""
+    used = pl.col("cpu_s").is_between(FELT_S, LONGEST_S)
+    rows = case.scan("signals", [*PLACE_COLUMNS, "line_no", "t_local", "sender_pid", "cpu_s"], used).collect()
+    if rows.is_empty():
+        return
+    calls = case.scan("syscalls", ["artifact_id", "pid", "t_local"])
+    spans = calls.group_by("artifact_id").agg(
+        pl.col("t_local").min().alias("begin"), pl.col("t_local").max().alias("end")
+    )
+    traced = calls.select("artifact_id", pl.col("pid").alias("sender_pid")).unique()
+    alone = rows.join(traced.collect(engine="streaming"), on=["artifact_id", "sender_pid"], how="anti")
+    held = alone.join(spans.collect(engine="streaming"), on="artifact_id", how="left")
+    top = held.sort("cpu_s", "line_no", descending=[True, False]).unique(
+        "artifact_id", keep="first", maintain_order=True
+    )
+    for row in top.iter_rows(named=True):
+        ends = [t for t in (row["end"], row["t_local"]) if t is not None]
+        span = max(ends) - row["begin"] if ends and row["begin"] is not None else 0.0
+        whole = max(span, row["cpu_s"])
+        of = f", {percent(row['cpu_s'], whole)} of the {figure(whole, 's')} of the trace" if span > 0 else ""
+        yield Sighting(
+            "split",
+            f"child {row['sender_pid']}",
+            f"The child {row['sender_pid']} had used {figure(row['cpu_s'], 's')} of a processor when it ended{of}; its own calls are not in the trace",
+            "cpu_s",
+            row["cpu_s"],
+            "s",
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], "its end, with si_utime and si_stime"),),
+            **place(row),
+            against="the trace",
+            against_value=whole,
+            seconds=row["cpu_s"],
+            share=row["cpu_s"] / whole,
+            of_s=whole,
+            seen=({"event": "child-computes"},),
+        )
 
 
 # --- SQL traces -------------------------------------------------------------------------------------------------------

@@ -288,3 +288,21 @@ def test_a_run_of_less_than_a_second_is_not_accounted_for() -> None:
     short = [{"series": "java A", "elapsed_s": 0.13, "cpu_s": 0.14}]
     assert [s.seen for s in shown(conn_times=short)] == [()]
     assert measures(conn_times=short) == [], "it speaks against nobody who waits elsewhere"
+
+
+def ended(cpu_s: float, *calls: dict[str, Any]) -> list[Sighting]:
+    child = {"event": "received", "signal": "SIGCHLD", "sender_pid": 8, "cpu_s": cpu_s, "t_local": 1.0}
+    return [s for s in shown(signals=[child], syscalls=list(calls)) if s.subject == "child 8"]
+
+
+def test_an_ended_child_that_nobody_traced_tells_its_processor_time() -> None:
+    (made,) = ended(0.6, {"pid": 7, "name": "clone", "t_local": 0.0})
+    assert made.headline == (
+        "The child 8 had used 0.600 s of a processor when it ended, 60 % of the 1.000 s of the trace; its own calls are not in the trace"
+    )
+    assert [f.mechanism for f in recognise(**made.seen[0])] == ["program-compute"]
+
+
+@pytest.mark.parametrize(("cpu_s", "calls"), [(0.09, ()), (0.6, ({"pid": 8, "name": "read", "t_local": 0.5},))])
+def test_short_children_and_those_in_the_trace_are_not_told(cpu_s: float, calls: tuple[dict[str, Any], ...]) -> None:
+    assert ended(cpu_s, *calls) == []

@@ -42,6 +42,11 @@ FORMAT = Format(
 
 _OWN = re.compile(OWN)
 LINE = re.compile(r"([#;]*)[ \t]*(nameserver|search|domain|options?|sortlist|lookup)[ \t]+([^#;]*)(?:[#;].*)?")
+SUFFIXES = re.compile(
+    r"(?m)^search(?:[ \t]+[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.?){2,}(?:[ \t]+\.)?[ \t]*$|^search[ \t]+\S+\.\S+[ \t]*$"
+)
+"""A search list that can stand alone: several suffixes, or one with a dot."""
+
 SHOWN = re.compile(r"[#$>%] *(?:cat|more|head|less) .*resolv\.conf")
 """A prompt with a command that prints the file: of another machine, or the same file again."""
 
@@ -50,8 +55,8 @@ ASKED = 3
 
 
 def claim(head: Head) -> Claim | None:
-    """Claim by a nameserver with an address, or more weakly by lines of options and search alone."""
-    if "nameserver" not in head.text and "options" not in head.text:
+    """Claim by a nameserver with an address, or more weakly by lines of options or a search list alone."""
+    if not any(word in head.text for word in ("nameserver", "options", "search")):
         return None
     if not any(_OWN.match(x) for x in head.lines[:400]):
         return None
@@ -60,6 +65,8 @@ def claim(head: Head) -> Claim | None:
     if fraction < 0.5:
         return None
     sure = any(re.match(r"[ \t]*nameserver[ \t]+[0-9a-fA-F.:]+", x) for x in head.lines)
+    if not sure and "options" not in head.text and (fraction < 1 or not SUFFIXES.search(head.text)):
+        return None
     return Claim((0.95 if sure else 0.6) * fraction, f"{count} lines of a resolver's settings")
 
 

@@ -91,6 +91,8 @@ def claim(head: Head) -> Claim | None:
     kinds = [kind_of([cells[n] for cells in rows]) for n in range(width)]
     if len(rows) < 2 or not (set(kinds) & {"number", *STAMPS}):
         return None
+    if not header and "number" not in kinds and _says([cells[-1] for cells in rows]):
+        return None  # a log whose stamp, severity and message are parted by bars
     strength = 0.55 if header and set(kinds) & {"number"} else 0.45 if any(k in STAMPS for k in kinds) else 0.0
     if strength == 0:
         return None
@@ -98,6 +100,11 @@ def claim(head: Head) -> Claim | None:
     return Claim(
         strength * len(rows) / len(lines), f"{len(rows)} rows of {width} cells parted by a {name}", "delimited"
     )
+
+
+def _says(cells: Sequence[str]) -> bool:
+    """Return whether most cells are sentences: four words or more."""
+    return 2 * sum(cell.count(" ") >= 3 for cell in cells) > len(cells)
 
 
 def shape_of(lines: Sequence[str]) -> tuple[str, int, bool] | None:

@@ -122,6 +122,15 @@ def test_signals_and_exits():
     ]  # fmt: skip
 
 
+def test_processor_time_of_ended_children():
+    text = (
+        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=0, si_status=0, si_utime=27, si_stime=37} ---\n"
+        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=8, si_uid=0, si_status=0, si_utime=0, si_stime=2 /* 0.02 s */} ---\n"
+        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=9, si_uid=0} ---\n"
+    )
+    assert read(text).table("signals")["cpu_s"].to_list() == [0.64, 0.02, None]
+
+
 # Halves
 
 
