@@ -110,26 +110,30 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
     or seen twice too, or is heavier.
     """
     sure = [o for o in made if o.felt and not o.against and (o.named or o.independent)]
-    able = [o for o in sure if _together(o, sure) >= HALF]
+    fitting = [o for o in made if o in sure or (o.felt and not o.against and o.weight >= HALF)]
+    able = [o for o in sure if _together(o, fitting) >= HALF]
     able = [o for o in able if not o.mechanism.follow] or [o for o in able if o.layer != o.mechanism.layer]
     brought = {name for o in able for name in o.mechanism.brings}
     able = [o for o in able if o.mechanism.mechanism not in brought]
     for one in able:
         others = [o for o in made if o is not one and not o.mechanism.follow and not o.against]
         rivals = [o for o in others if (o in sure or o.weight > one.weight) and o.mechanism.mechanism not in brought]
-        if any(o.weight > HALF * one.weight and o.layer != one.layer for o in rivals):
+        if any(o.weight > HALF * _together(one, fitting) and o.layer != one.layer for o in rivals):
             return None
         names = tuple(o.mechanism.is_ for o in others) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)
         return replace(one, rivals=names)
     return None
 
 
-def _together(one: Explanation, sure: Sequence[Explanation]) -> float:
-    """Return the part that an explanation accounts for with others of the same cause that cite other lines."""
+def _together(one: Explanation, fitting: Sequence[Explanation]) -> float:
+    """Return the part that an explanation accounts for with others of the same cause that cite other lines.
+
+    Those need not be sure themselves if they are heavy: waits for latches fit a parse storm that two observations show.
+    """
     if one.weight < HALF / 2:
         return one.weight
     same = [
-        o for o in sure if (o.host, o.hypothesis, o.layer) == (one.host, one.hypothesis, one.layer) and o is not one
+        o for o in fitting if (o.host, o.hypothesis, o.layer) == (one.host, one.hypothesis, one.layer) and o is not one
     ]
     apart = [o for o in same if not any(_same_lines(a, b) for a in o.rows for b in one.rows)]
     return min(1.0, one.weight + sum(o.weight for o in apart))

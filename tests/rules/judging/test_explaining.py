@@ -133,7 +133,10 @@ def test_two_named_mechanisms_of_one_cause_count_together() -> None:
     half = seen(1, seconds=3.0), seen(5, "flush-wait", seconds=3.0)
     assert led(*half) == "journal-wait"
     assert led(half[0], seen(1, "flush-wait", seconds=3.0)) is None, "the same lines"
-    assert led(half[0], {**half[1], "strength": "shape"}) is None, "one is only a shape"
+    assert led(half[0], {**half[1], "strength": "shape"}) is None, "one is only a shape, and light"
+    heavy = {**half[1], "strength": "shape", "seconds": 6.0}
+    assert led(half[0], heavy) == "journal-wait", "what fits most of it and has the same cause counts"
+    assert led({**half[0], "strength": "shape"}, heavy) is None, "none of them is sure"
     assert led(half[0], {**half[1], "seconds": 1.0}) is None
 
 
