@@ -19,6 +19,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.memory_parts import groups, huge_pages, no_swap, unlisted
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import Measure, sampled, sightings
+from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
     "consumers",
@@ -178,6 +179,10 @@ def _largest(
         took = "took" if unit == "%" else "holds"
         worst = f", {figure(row['worst'], unit)} at most in {row['n']} samples" if row["n"] > 1 else ""
         whole = f", {figure(100 * own_share, '%')} of what the {row['listed']:,} listed {took.replace('holds', 'hold')}"
+        named: tuple[Seen, ...] = (
+            {"process": str(row["who"]), "counter": f"ps.{column}"},
+            {"process": str(row["who"])},
+        )
         yield Sighting(
             "consumer",
             who,
@@ -193,11 +198,7 @@ def _largest(
             against_value=row["all"],
             share=min(1.0, share) if unit == "%" else min(1.0, max(own_share / 2, of_host)),
             n=row["n"],
-            seen=(
-                {"process": str(row["who"]), "counter": f"ps.{column}"},
-                {"process": str(row["who"])},
-                *({"event": "kernel-thread-busy"} for _ in "k" if unit == "%" and stands and row["kernels"]),
-            ),
+            seen=(*named, {"event": "kernel-thread-busy"}) if unit == "%" and stands and row["kernels"] else named,
             normal=not stands,
             beside=_alike(row, took, unit) if row["alike"] >= MANY else None,
         )
