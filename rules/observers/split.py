@@ -289,10 +289,12 @@ def _steps(row: Mapping[str, Any]) -> list[Part]:
 def _children(case: CaseTables) -> Iterator[Sighting]:
     """Yield the ended children that used most of a processor while only their parent was traced."""
     used = pl.col("cpu_s").is_between(FELT_S, LONGEST_S)
-    rows = case.scan("signals", [*PLACE_COLUMNS, "line_no", "t_local", "sender_pid", "cpu_s"], used).collect()
+    at = pl.when(pl.col("t_local").is_finite()).then("t_local").alias("t_local")
+    columns = [*PLACE_COLUMNS, "line_no", "t_local", "sender_pid", "cpu_s"]
+    rows = case.scan("signals", columns, used).with_columns(at).collect()
     if rows.is_empty():
         return
-    calls = case.scan("syscalls", ["artifact_id", "pid", "t_local"])
+    calls = case.scan("syscalls", ["artifact_id", "pid", "t_local"]).with_columns(at)
     spans = calls.group_by("artifact_id").agg(
         pl.col("t_local").min().alias("begin"), pl.col("t_local").max().alias("end")
     )
@@ -305,6 +307,7 @@ def _children(case: CaseTables) -> Iterator[Sighting]:
     for row in top.iter_rows(named=True):
         ends = [t for t in (row["end"], row["t_local"]) if t is not None]
         span = max(ends) - row["begin"] if ends and row["begin"] is not None else 0.0
+        span = span if span <= LONGEST_S else 0.0
         whole = max(span, row["cpu_s"])
         of = f", {percent(row['cpu_s'], whole)} of the {figure(whole, 's')} of the trace" if span > 0 else ""
         yield Sighting(
