@@ -303,9 +303,11 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
 
 
 def _callers_of(row: Mapping[str, Any]) -> Iterator[Lines]:
-    """Yield the lines of the callers next to the leaf, where the tool prints a line for each."""
+    """Yield the lines of the callers next to the leaf, where the tool prints a line for each and the row is that of the leaf."""
+    if (row["line_end"] or row["line_no"]) > row["line_no"]:
+        return
     held = zip(row["frames"] or (), row["frame_lines"] or (), strict=False)
-    near = [(name, line) for name, line in list(held)[1:] if line is not None and named(name)]
+    near = [(name, line) for name, line in list(held)[1:] if (line or 0) > 0 and named(name)]
     yield from (Lines(row["artifact_id"], line, line, bare(name)) for name, line in near[:CITED_CALLERS])
 
 
