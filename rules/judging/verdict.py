@@ -322,6 +322,9 @@ much.
 """
 
 
+REPORTED = ("lockup", "hung")
+"""Kinds of what the kernel itself reports as stuck."""
+
 SATURATED = 0.8
 """Share of a resource from which it is saturated."""
 
@@ -329,8 +332,8 @@ SATURATED = 0.8
 def stands_out(row: Mapping[str, Any]) -> bool:
     """Return whether an observation is large enough that nobody may call the case well.
 
-    That is a wait that a person feels, a saturated resource, somebody who uses half a processor, or a failure that ended a
-    step, unless it is idle or harmless.
+    That is a wait that a person feels, a saturated resource, somebody who uses half a processor, a failure that ended a
+    step, or what the kernel reports as stuck, unless it is idle or harmless.
     """
     if row["idle"]:
         return False
@@ -340,7 +343,7 @@ def stands_out(row: Mapping[str, Any]) -> bool:
     felt = waited >= FELT_S
     full = row["observer"] == "saturation" and (row["share"] or 0.0) >= SATURATED
     full |= row["observer"] == "consumers" and row["unit"] == "%"
-    return bool(felt or full or row["failure"])
+    return bool(felt or full or row["failure"] or row["kind"] in REPORTED)
 
 
 def _seconds(finding: Finding) -> float:
