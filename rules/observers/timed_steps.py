@@ -9,15 +9,14 @@ Cost: one pass over the lines that the general reader timed. Source: systemd-ana
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
-from rules.signatures.signatures import Seen
+from rules.observers.split import HALF, Part, holder
 
 OBSERVER = Observer(
     "timed-steps",
@@ -34,16 +33,6 @@ START, WAY = "the start of ", "the way to "
 
 LEAST_S = 5.0
 """Minimum start of a unit in seconds that somebody asks about."""
-
-HALF = 0.5
-
-UNITS: Mapping[str, str] = {
-    r"(?i)wait[-_]online": "unit-waits-for-network",
-    r"\.device$": "unit-device-late",
-    r"\.(?:mount|automount|swap)$|^systemd-fsck|^zfs|^lvm2|cryptsetup": "unit-storage-late",
-    r"^plymouth-quit-wait|^systemd-logind-wait": "unit-waits-for-others",
-}
-"""Patterns of units, with the event by which signatures know what their start waits for; any other is a program's."""
 
 STEPS = ("Connect", "Waiting", "Processing", "Total")
 """Times of ab: until connected, from there to the first byte and to the last, and all of it."""
@@ -82,7 +71,6 @@ def _unit(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
     if took < LEAST_S or took < HALF * whole or len(rows) < 2:
         return
     until = f"on the way to {way['op'].removeprefix(WAY)}" if way else f"of {len(each):,} units that are listed"
-    event = next((e for pattern, e in UNITS.items() if re.search(pattern, name)), "unit-starts-slowly")
     cited = [longest, *([way] if way else [])]
     yield Sighting(
         "split",
@@ -98,7 +86,7 @@ def _unit(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
         seconds=took,
         share=took / whole,
         of_s=whole,
-        seen=({"event": event},),
+        seen=({"event": "unit-starts-slowly", "process": name}, {"event": "unit-starts-slowly"}),
     )
 
 
@@ -110,44 +98,42 @@ def _load_test(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
     whole = total["elapsed_s"]
     rest = max(0.0, last["elapsed_s"] - first["elapsed_s"])
     parts = [
-        (connect["elapsed_s"], "connecting", connect),
-        (first["elapsed_s"], "waiting for the first byte of the answer", first),
-        (rest, "between the first byte of the answer and its end", last),
+        Part("Connect", "connecting", connect["elapsed_s"], ({"counter": "time_connect"},)),
+        Part(
+            "Waiting",
+            "waiting for the first byte of the answer",
+            first["elapsed_s"],
+            ({"counter": "time_starttransfer"},),
+        ),
+        Part("Processing", "between the first byte of the answer and its end", rest, ({"counter": "time_total"},)),
     ]
-    held, words, row = max(parts, key=lambda p: p[0])
-    if held < HALF * whole:
+    best = holder(parts, whole)
+    if best is None:
         return
-    shares = [r for r in rows if r["op"] == "a request of the load test"]
-    same = len(shares) >= 3 and shares[-1]["elapsed_s"] - shares[0]["elapsed_s"] <= SAME * shares[0]["elapsed_s"]
-    seen: tuple[Seen, ...] = ()
-    if row is last:
-        seen = ({"event": "answer-ends-by-timer"},) if same else ({"counter": "time_total"},)
-    elif row is first:
-        seen = ({"counter": "time_starttransfer"},)
-    else:
-        seen = ({"counter": "time_connect"},)
+    shares = [r["elapsed_s"] for r in rows if r["op"] == "a request of the load test"]
+    same = len(shares) >= 3 and shares[-1] - shares[0] <= SAME * shares[0]
+    by_timer = same and best.name == "Processing"
     alike = (
-        f"; half of the requests and the slowest differ by {figure(shares[-1]['elapsed_s'] - shares[0]['elapsed_s'], 's')} only"
-        if same
-        else ""
+        f"; half of the requests and the slowest differ by {figure(shares[-1] - shares[0], 's')} only" if same else ""
     )
-    others = ", ".join(f"{figure(s, 's')} {w}" for s, w, _ in parts if w != words and s > 0)
+    others = ", ".join(f"{figure(p.seconds, 's')} {p.words}" for p in parts if p is not best and p.seconds > 0)
+    slowest = [r for r in rows if r["op"] == "a request of the load test"][-1:] if same else []
     yield Sighting(
         "split",
-        f"request of the load test, {words}",
-        f"Of a request of {figure(whole, 's')} (median), {figure(held, 's')} went by {words}, {others}{alike}",
+        f"request of the load test, {best.words}",
+        f"Of a request of {figure(whole, 's')} (median), {figure(best.seconds, 's')} went by {best.words}, {others}{alike}",
         "duration_s",
-        held,
+        best.seconds,
         "s",
         tuple(
             Lines(r["artifact_id"], r["line_no"], r["line_no"], r["op"])
-            for r in (connect, last, first, total, *(shares[-1:] if same else []))
+            for r in (connect, last, first, total, *slowest)
         ),
-        **place(row),
+        **place(total),
         against="the whole request",
         against_value=whole,
-        seconds=held,
-        share=held / whole,
+        seconds=best.seconds,
+        share=best.seconds / whole,
         of_s=whole,
-        seen=seen,
+        seen=({"event": "answer-ends-by-timer"},) if by_timer else best.seen,
     )
