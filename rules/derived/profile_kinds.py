@@ -40,6 +40,9 @@ NEEDS = ("profile_symbols", "profile_stacks", "profile_meta")
 SCOPE: Scope = "artifact"
 VERSION = "1"
 
+ENTRY: Final = "syscall_ entry_SYSCALL system_call sysret sys_enter sys_exit syscall_trace do_syscall_64"
+"""Patterns of the way into the kernel and back: little, unless very many calls go it."""
+
 LEAVES: Final = {
     "idle": r"""
         ^_?_?intel_idle ^acpi_idle ^acpi_processor ^cpu_idle ^default_idle ^mwait ^poll_idle ^native_safe_halt ^cpuidle
@@ -75,10 +78,7 @@ LEAVES: Final = {
     "interrupt": r"""
         irq softirq apic_timer hrtimer tick_ do_timer intr ktime_get_update_offsets
     """,
-    "syscall entry": r"""
-        syscall_ entry_SYSCALL system_call sysret sys_enter sys_exit syscall_trace audit_filter_syscall do_syscall_64 seccomp
-        trap$
-    """,
+    "syscall entry": f"{ENTRY} audit_filter_syscall seccomp trap$",
     "network": r"""
         tcp_ udp_ ip_rcv ip_queue ip_output net_rx netif_ skb_ sock_ inet_ nf_ conntrack dev_queue_xmit mac_ squeue
     """,

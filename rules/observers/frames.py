@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.derived.profile_kinds import ENTRY
 from rules.signatures.signatures import Seen, Signature, recognise
 
 DECORATION = re.compile(
@@ -53,18 +54,18 @@ def names_of(frame: str, kernel: bool | None = None) -> tuple[Seen, ...]:
     return tuple(made)
 
 
-ENTRY = re.compile(
-    r"(?i)^(?:.*`)?(?:_?(?:entry|return_from|sysret|syscall|system_call|int_ret_from|ret_from)_sys_?call\w*|entry_SYSCALL\w*|return_from_SYSCALL\w*"
-    r"|entry_SYSENTER\w*|entry_INT80\w*|sysret\w*|sysenter_\w+|system_call\w*|syscall_(?:return_via_sysret|exit_to_user_mode\w*|enter_from_user_mode\w*"
-    r"|trace_enter|trace_leave)|do_syscall_64|el0_svc\w*|sys_syscall\w*|_sys_sysenter_post_swapgs|Xfast_syscall\w*|fast_syscall_common|dtrace_systrace_syscall\w*)$"
-)
-"""The way into the kernel and back: little, unless very many calls go it."""
+_ENTRY = re.compile("|".join(ENTRY.split()), re.IGNORECASE)
 
 
 def names_of_leaf(frame: str, kernel: bool | None = None) -> tuple[Seen, ...]:
-    """Return by which names signatures may know the function that has samples itself."""
-    entry: tuple[Seen, ...] = ({"event": "syscall-entry"},) if ENTRY.match(bare(frame)) else ()
-    return (*entry, *names_of(frame, kernel))
+    """Return by which names signatures may know the function that has samples itself.
+
+    The way into the kernel is an event of its own there, unless a signature names the function as more than a way.
+    """
+    names = names_of(frame, kernel)
+    found = known(names)
+    entry = kernel is not False and _ENTRY.search(bare(frame)) and (found is None or found.strength == "remark")
+    return ({"event": "syscall-entry"}, *names) if entry else names
 
 
 def stack_names(frames: Iterable[str | None]) -> tuple[Seen, ...]:

@@ -276,7 +276,7 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
             continue
         frames = [f for f in row["frames"] or [row["leaf"]] if named(f)]
         below = f", called by {bare(frames[1])}" if len(frames) > 1 else ""
-        amount = f" ({figure(row['own'], 'count')})" if what == "samples" and whole["unit"] == "samples" else ""
+        amount = f" ({figure(row['own'], 'count')})" if whole["unit"] == "samples" else ""
         # Off the processor, the leaf is the switch to another thread, and its callers tell why.
         asked = frames if whole["unit"] == "ns" else frames[:CALLERS]
         seen = tuple(
