@@ -78,6 +78,9 @@ NO_ERROR = r"^0+$"
 Place = tuple[int, int]
 """An artifact and a line of it."""
 
+Known = tuple[dict[str, Any], str, bool, bool]
+"""A template, its kind, whether a signature names its mechanism outright, and whether none names any."""
+
 UNKNOWN_SHARE = 0.3
 """Factor for what is no error: warnings, and lines that only a signature knows."""
 
@@ -181,7 +184,7 @@ def _rank() -> pl.Expr:
 
 
 def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
-    known: list[tuple[dict[str, Any], str]] = []
+    known: list[Known] = []
     complaints: dict[int, int] = {}
     for row in made.iter_rows(named=True):
         strengths = {found.strength for one in _names(row) for found in recognise(**one)}
@@ -189,12 +192,12 @@ def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
             continue
         # What a signature names outright is a complaint too, whatever severity the program gave it.
         kind = "error" if row["rank"] == 2 or "mechanism" in strengths else ("known", "warning")[row["rank"]]
-        known.append((row, kind))
+        known.append((row, kind, "mechanism" in strengths, not strengths & {"mechanism", "shape"}))
         if kind == "error":
             complaints[row["artifact_id"]] = complaints.get(row["artifact_id"], 0) + row["n"]
-    joins = _together([row for row, _ in known if row["n"] == 1])
+    joins = _together([row for row, *_ in known if row["n"] == 1])
     reports = {**_reports(known, joins), **_followed(known)}
-    for row, kind in known:
+    for row, kind, *_ in known:
         key = (row["artifact_id"], row["first"])
         whole = {
             **row,
@@ -205,16 +208,14 @@ def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
         yield _sighting(whole, kind, _names(row))
 
 
-def _followed(known: Sequence[tuple[Mapping[str, Any], str]]) -> dict[Place, int]:
+def _followed(known: Sequence[Known]) -> dict[Place, int]:
     """Return for the first complaint of a log, if it alone names its mechanism, how many come after it.
 
     Who cannot start a process says first why, and then again and again that nothing was started.
     """
     events: dict[int, list[tuple[Mapping[str, Any], bool, bool]]] = {}
-    for row, kind in known:
+    for row, kind, named, plain in known:
         if kind == "error":
-            strengths = {found.strength for one in _names(row) for found in recognise(**one)}
-            named, plain = "mechanism" in strengths, not strengths & {"mechanism", "shape"}
             events.setdefault(row["artifact_id"], []).append((row, named, plain))
     made = {}
     for artifact, lines in events.items():
@@ -226,16 +227,14 @@ def _followed(known: Sequence[tuple[Mapping[str, Any], str]]) -> dict[Place, int
     return made
 
 
-def _reports(known: Sequence[tuple[Mapping[str, Any], str]], joins: Mapping[tuple[int, int], str]) -> dict[Place, int]:
+def _reports(known: Sequence[Known], joins: Mapping[tuple[int, int], str]) -> dict[Place, int]:
     """Return for a line that names its mechanism how many complaints its event has: the lines around it that come once
     and that nothing names are its report (registers, counters, a dump), if it alone names one there.
     """
     events: dict[tuple[int, str], list[tuple[Place, bool, bool]]] = {}
-    for row, kind in known:
+    for row, kind, named, plain in known:
         key = (row["artifact_id"], row["first"])
         if key in joins and kind == "error":
-            strengths = {found.strength for one in _names(row) for found in recognise(**one)}
-            named, plain = "mechanism" in strengths, not strengths & {"mechanism", "shape"}
             events.setdefault((key[0], joins[key]), []).append((key, named, plain))
     made = {}
     for lines in events.values():
