@@ -9,7 +9,8 @@ Cost: one streaming aggregation. Source: RFC 9293 3.5.2 (reset), 3.8.6.1 (zero w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -74,15 +75,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .then(pl.lit("checksum"))
     )
     whole = rows.group_by(*PLACE_COLUMNS, "src", "dst").agg(pl.len().alias("whole"))
-    # What the other side sent next, whatever the ports are: tunnels have one for each direction.
-    pair = pl.struct("src", "dst").hash() ^ pl.struct(src="dst", dst="src").hash()
-    turned = (pl.col("src") != pl.col("src").shift(-1).over(*opened, "pair")).fill_null(value=False)
-    rows = rows.with_columns(pair.alias("pair")).with_columns(
-        pl.when(turned).then(pl.col("t_local").shift(-1).over(*opened, "pair")).alias("next_back")
-    )
-    back = pl.col("next_back").backward_fill().over(*opened, "pair") - pl.col("t_local")
     made = (
-        rows.with_columns(sign.alias("sign"), back.alias("back_s"))
+        rows.with_columns(sign.alias("sign"))
         .filter(pl.col("sign").is_not_null())
         .group_by(*PLACE_COLUMNS, "sign", "src", "dst", maintain_order=True)
         .agg(
@@ -92,9 +86,6 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.col("line_no").head(3).alias("lines"),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
-            pl.col("back_s").min().alias("soonest"),
-            pl.col("back_s").max().alias("latest"),
-            (pl.col("back_s").is_null() & pl.col("t_local").is_not_null()).any().alias("never"),
         )
         .join(whole, on=[*PLACE_COLUMNS, "src", "dst"], how="left", nulls_equal=True)
         .sort("n", descending=True, maintain_order=True)
@@ -107,9 +98,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         says = f"{text_}, {figure(n, 'count')} of its {figure(of, 'count')} packets there"
         named = {"icmp": f"ICMP: {row['what']}", "window": "TCP: window of 0", "refused": "TCP: RST in answer to a SYN"}
         log = named.get(row["sign"])
-        lost = row["sign"] == "checksum" and n >= LOST and (row["soonest"] or 0.0) >= UNANSWERED_S and not row["never"]
-        if lost:
-            says += f"; nothing came back for {figure(row['latest'], 's')}"
+        lost = _unanswered_s(rows, row) if row["sign"] == "checksum" and n >= LOST else None
+        if lost is not None:
+            says += f"; nothing came back for {figure(lost, 's')}"
         yield Sighting(
             "sign",
             f"{row['src']} to {row['dst']}",
@@ -123,10 +114,33 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             t_to=row["t_to"],
             against="the packets of that sender there",
             against_value=float(of),
-            share=(HALF if lost else 0.3) * min(1.0, n / of),
+            share=(0.3 if lost is None else HALF) * min(1.0, n / of),
             n=n,
-            seen=({"log": log},) if log else ({"event": "checksum-unanswered"},) if lost else (),
+            seen=({"log": log},) if log else () if lost is None else ({"event": "checksum-unanswered"},),
         )
+
+
+def _unanswered_s(rows: pl.LazyFrame, of: Mapping[str, Any]) -> float | None:
+    """Return the longest time that nothing came back after a packet with a wrong checksum, None if one was answered.
+
+    Ports do not matter: tunnels have one for each direction.
+    """
+    src, dst = pl.col("src"), pl.col("dst")
+    pair = ((src == of["src"]) & (dst == of["dst"])) | ((src == of["dst"]) & (dst == of["src"]))
+    back = pl.when(src == of["dst"]).then("t_local").backward_fill().over("part") - pl.col("t_local")
+    waits = (
+        rows.filter(pl.col("artifact_id") == of["artifact_id"], pair)
+        .with_columns(back.alias("back_s"))
+        .filter((src == of["src"]) & (pl.col("payload") == "wrong checksum"))
+        .select(
+            pl.col("back_s").min().alias("soonest"),
+            pl.col("back_s").max().alias("latest"),
+            pl.col("back_s").null_count(),
+        )
+        .collect(engine="streaming")
+    )
+    soonest, latest, never = waits.row(0)
+    return None if never or soonest is None or soonest < UNANSWERED_S else float(latest)
 
 
 SIGNS = {
