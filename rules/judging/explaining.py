@@ -116,9 +116,10 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
     brought = {name for o in able for name in o.mechanism.brings}
     able = [o for o in able if o.mechanism.mechanism not in brought]
     for one in able:
+        together = _together(one, fitting)
         others = [o for o in made if o is not one and not o.mechanism.follow and not o.against]
         rivals = [o for o in others if (o in sure or o.weight > one.weight) and o.mechanism.mechanism not in brought]
-        if any(o.weight > HALF * _together(one, fitting) and o.layer != one.layer for o in rivals):
+        if any(o.weight > HALF * together and o.layer != one.layer for o in rivals):
             return None
         names = tuple(o.mechanism.is_ for o in others) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)
         return replace(one, rivals=names)

@@ -104,6 +104,8 @@ def _zones(case: CaseTables) -> Iterator[Sighting]:
 def _unlisted(case: CaseTables) -> Iterator[Sighting]:
     """Yield zones most of whose memory is neither free nor listed for anybody, the worst of each node."""
     rows = _found(case, MANAGED, ["node", "zone", "free", "rest", "managed"])
+    if rows.is_empty():
+        return
     aside: dict[tuple[int, str], int] = {}
     for row in _found(case, HUGE_PAGES, ["node", "pages", "size"]).iter_rows(named=True):
         key = (row["artifact_id"], row["node"])

@@ -29,6 +29,7 @@ LISTED = (
     "Cached",
     "SwapCached",
     "AnonPages",
+    "Slab",
     "KernelStack",
     "PageTables",
     "SecPageTables",
@@ -36,7 +37,7 @@ LISTED = (
     "Bounce",
     "WritebackTmp",
 )
-"""Who holds memory, by the lines of /proc/meminfo that share none; `Slab` and huge pages come on top."""
+"""Who holds memory, by the lines of /proc/meminfo that share none; huge pages come on top."""
 
 UNLISTED = 0.25
 """Minimum part of the memory that nobody is listed for: firmware and the kernel's own code hold a few percent."""
@@ -101,20 +102,22 @@ def huge_pages(case: CaseTables) -> Iterator[Sighting]:
 
 def unlisted(case: CaseTables) -> Iterator[Sighting]:
     """Yield how much of the memory /proc/meminfo lists for nobody; of several samples the last."""
-    names = [WHOLE, *LISTED, *HUGE, "Slab", "Hugetlb"]
+    names = [WHOLE, *LISTED, *HUGE, "Hugetlb"]
     rows = (
-        case.scan("meminfo", [*PLACE_COLUMNS, "part", "sample", "t_local", "name", "value", "line_no"])
+        case.scan("meminfo", [*PLACE_COLUMNS, "t_local", "name", "value", "line_no"])
         .filter(pl.col("name").is_in(names) & pl.col("value").is_finite() & (pl.col("value") >= 0))
         .sort("artifact_id", "line_no")
+        .group_by("artifact_id", "name", maintain_order=True)
+        .last()
         .collect(engine="streaming")
+        .sort("artifact_id", "line_no")
     )
     for _, one in rows.group_by("artifact_id", maintain_order=True):
-        last = one.filter(pl.struct("part", "sample") == pl.struct("part", "sample").last())
-        value = {row["name"]: row for row in last.iter_rows(named=True)}
+        value = {row["name"]: row for row in one.iter_rows(named=True)}
         if not {WHOLE, "MemFree", "Cached", "AnonPages", "Slab", "PageTables"} <= value.keys():
             continue
         whole = value[WHOLE]["value"]
-        listed = sum(value[n]["value"] for n in (*LISTED, "Slab") if n in value)
+        listed = sum(value[n]["value"] for n in LISTED if n in value)
         listed += value["Hugetlb"]["value"] if "Hugetlb" in value else _set_aside(value)
         nobodys = whole - listed
         if nobodys < max(IDLE_KB, UNLISTED * whole):

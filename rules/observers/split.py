@@ -291,7 +291,7 @@ def _children(case: CaseTables) -> Iterator[Sighting]:
     used = pl.col("cpu_s").is_between(FELT_S, LONGEST_S)
     at = pl.when(pl.col("t_local").is_finite()).then("t_local").alias("t_local")
     columns = [*PLACE_COLUMNS, "line_no", "t_local", "sender_pid", "cpu_s"]
-    rows = case.scan("signals", columns, used).with_columns(at).collect()
+    rows = case.scan("signals", columns, used).with_columns(at).collect(engine="streaming")
     if rows.is_empty():
         return
     calls = case.scan("syscalls", ["artifact_id", "pid", "t_local"]).with_columns(at)

@@ -28,6 +28,7 @@ DROPPED = r"(?i)^(?:(?:RX|TX|receive|transmit) ?)?(?:drop(?:ped|s)?|rxdrop/s|txd
 ANY_PCT = 1.0
 """Share of segments sent again from which a connection is felt to stall: at 1 % its rate falls to a fraction (Mathis 1997)."""
 
+SINCE_START = "sent_again_total_pct"
 SINCE_START_PCT, SINCE_START_SENT = 5.0, 10_000
 """Minimum share of all segments since the host started, and their minimum number, to be told: a mean so high over so much
 traffic is no matter of one bad hour."""
@@ -90,39 +91,27 @@ def _again(case: CaseTables) -> Iterator[Sighting]:
             continue
         if not moved and n > 0:
             if whole >= SINCE_START_SENT and 100 * n / whole >= SINCE_START_PCT:
-                yield _since_start(row, of)
+                since = f"counters since they began ({row['name']})"
+                yield _share(row, n, whole, (row["line_no"], of["line_no"]), since, SINCE_START)
             continue
         yield _share(row, n, whole, (row["line_no"], of["line_no"]), "counters")
 
 
-def _since_start(row: Mapping[str, Any], of: Mapping[str, Any]) -> Sighting:
-    pct = min(100.0, 100 * row["total"] / of["total"])
-    again, sent = (figure(r["total"], "count") for r in (row, of))
-    return Sighting(
-        "counter",
-        "segments sent again",
-        f"{again} of {sent} segments were sent again since the counters began, {figure(pct, '%')} ({row['name']})",
-        "sent_again_total_pct",
-        pct,
-        "%",
-        tuple(Lines(row["artifact_id"], r["line_no"], r["line_no"], str(r["name"])) for r in (row, of)),
-        **place(row),
-        against="what a healthy path needs",
-        against_value=SINCE_START_PCT / 50,
-        share=min(1.0, pct / 10),
-        n=max(1, int(min(row["total"], 1e15))),
-        seen=({"counter": "sent_again_total_pct"},),
-    )
-
-
-def _share(row: Mapping[str, Any], n: float, whole: float, lines: tuple[int, ...], where: str) -> Sighting:
+def _share(
+    row: Mapping[str, Any],
+    n: float,
+    whole: float,
+    lines: tuple[int, ...],
+    where: str,
+    name: str = "packet_retransmit_pct",
+) -> Sighting:
     pct = min(100.0, 100 * n / whole)
     stands = pct >= ANY_PCT
     return Sighting(
         "counter",
         "segments sent again",
         f"{figure(n, 'count')} of {figure(whole, 'count')} segments were sent again, {figure(pct, '%')}, by the {where}",
-        "packet_retransmit_pct",
+        name,
         pct,
         "%",
         tuple(Lines(row["artifact_id"], x, x, role) for x, role in zip(lines, ("sent again", "sent"), strict=False)),
@@ -131,7 +120,7 @@ def _share(row: Mapping[str, Any], n: float, whole: float, lines: tuple[int, ...
         against_value=ANY_PCT,
         share=min(1.0, pct / 10),
         n=max(1, int(min(n, 1e15))),
-        seen=({"counter": "packet_retransmit_pct"},) if stands else (),
+        seen=({"counter": name},) if stands else (),
         normal=not stands,
     )
 
