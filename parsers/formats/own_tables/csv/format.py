@@ -92,7 +92,7 @@ def claim(head: Head) -> Claim | None:
     if len(rows) < 2 or not (set(kinds) & {"number", *STAMPS}):
         return None
     if not header and "number" not in kinds and _says([cells[-1] for cells in rows]):
-        return None  # a log whose stamp, severity and message are parted by bars
+        return None  # a log whose stamp, severity and message are parted like cells
     strength = 0.55 if header and set(kinds) & {"number"} else 0.45 if any(k in STAMPS for k in kinds) else 0.0
     if strength == 0:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,3 +70,16 @@ nameserver 192.0.2.55
 """
     rows = read_bytes(text).table("params").filter(pl.col("name") == "nameserver")
     assert rows["active"].to_list() == [True, True, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("search a.svc.cluster.local svc.cluster.local .\n", "resolv_conf"),
+        ("search example.com\n", "resolv_conf"),
+        ("search example.com\nand then the next one\n", "text"),
+        ("search again later.\n", "text"),
+    ],
+)
+def test_a_search_list_may_stand_alone(text, kind):
+    assert read_bytes(text.encode()).account.kind == kind

@@ -310,3 +310,16 @@ def test_snoop_counts_the_head_of_udp_and_knows_icmp6():
     text = b"  1   0.00000   client -> db1   UDP D=53 S=40000 LEN=8\n  2   0.10000  fe80::1 -> ff02::1   ICMPv6 Neighbor solicitation\n"
     rows = read_bytes(text).table("packets")
     assert rows.select("proto", "len").rows() == [("udp", 0), ("icmp6", None)]
+
+
+def test_an_indented_copy_of_tcpdump_v_keeps_its_stamps():
+    lines = [
+        line
+        for n in range(4)
+        for line in (
+            f"11:51:3{n}.656705 IP (tos 0x0, ttl 64, id 5979{n}, offset 0, flags [DF], proto TCP (6), length 52)",
+            "    10.0.0.1.39274 > 10.0.0.2.80: Flags [S], cksum 0xe849 (correct), seq 2295512834, win 43690, length 0",
+        )
+    ]
+    plain, indented = (read_bytes("\n".join(front + x for x in lines).encode()) for front in ("", "    "))
+    assert indented.table("packets")["t_local"].to_list() == plain.table("packets")["t_local"].to_list() != [None] * 4

@@ -126,3 +126,9 @@ def test_an_hour_that_a_clock_of_twelve_has_not_gives_no_time():
     reading = read_bytes(b"zeit;last\n13:00:00 PM;1\n1:00:00 PM;2\n", Hints(kind="csv", columns="time=1 value=2"))
     assert reading.table("counters")["t_local"].to_list() == [46800.0]
     assert [note.line_from for note in reading.account.notes if note.kind == "unknown"] == [2]
+
+
+@pytest.mark.parametrize(("message", "kind"), [("child 53 was killed with signal 9", "text"), ("5", "csv")])
+def test_a_log_with_fields_between_bars_is_no_table(message, kind):
+    lines = [f"2017-11-19 14:53:{n} | err | {message}" for n in range(10, 15)]
+    assert read_bytes("\n".join(lines).encode()).account.kind == kind
