@@ -22,7 +22,13 @@ def die_with_parent(sig: signal.Signals) -> Callable[[], object] | None:
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None).prctl  # looked up before the fork
-    return lambda: prctl(1, int(sig), 0, 0, 0)
+
+    def ask() -> None:
+        # A shell ignores SIGINT and SIGQUIT in what it starts in the background, and children would ignore them too.
+        signal.signal(sig, signal.SIG_DFL)
+        prctl(1, int(sig), 0, 0, 0)
+
+    return ask
 
 
 def command_line(pid: int) -> str:
