@@ -34,7 +34,7 @@ from parsers.text.source import Head, Source
 FORMAT = Format(
     kind="truss",
     variant="freebsd",
-    version="1",
+    version="2",
     systems=("freebsd",),
     tables=("syscalls", "signals", "syscall_totals", "logs"),
     man="truss(1) of FreeBSD",
