@@ -36,7 +36,7 @@ class FlatTrace:
             who,
             pl.col("line_end").fill_null(pl.col("line_no")),
             pl.lit(0, pl.Int64).alias("pos"),
-            pl.lit(1, pl.Int64).alias("domain"),
+            pl.col("domain").fill_null(1),
             pl.col("kind").fill_null("call"),
             pl.col("state").fill_null("done"),
             pl.col("measured").fill_null(pl.col("elapsed").is_not_null()),

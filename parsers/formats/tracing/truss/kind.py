@@ -9,7 +9,7 @@ KIND = Kind(
     titles="traces of system calls",
     axis="system calls",
     tracer="system call trace",
-    tools=("truss", "dtruss", "tusc"),
+    tools=("truss", "dtruss", "tusc", "kdump", "ktrace"),
     words=("call", "error", "signal", "fault", "trace"),
     next={
         "linux": ("cat /proc/PID/stack /proc/PID/status; ss -tnpi", "perf record -a -g sleep 10; perf report --stdio"),

@@ -377,6 +377,30 @@ def errors_total(reading: Reading, value: int) -> None:
     assert reading.table("syscall_totals")["errors"].sum() == value == _facts(reading)["counts_errors"]
 
 
+def unfinished(reading: Reading, value: list[list[Any]]) -> None:
+    assert list(map(list, _open(reading, "unfinished").select("line_no", "name").rows())) == value
+
+
+def paths(reading: Reading, value: dict[str, str]) -> None:
+    rows = _calls(reading).filter(pl.col("path").is_not_null()).select("line_no", "path").rows()
+    assert rows == [(int(line), path) for line, path in value.items()]
+
+
+def kdump_data(reading: Reading, value: dict[str, str]) -> None:
+    rows = _calls(reading).filter(pl.col("data").is_not_null()).select("line_no", "data").rows()
+    assert rows == [(int(line), text) for line, text in value.items()]
+
+
+def longest(reading: Reading, value: dict[str, Any]) -> None:
+    rows = _calls(reading).filter(pl.col("elapsed_s") == pl.col("elapsed_s").max())
+    assert rows.select("line_no", "elapsed_s").rows() == [(value["line"], value["seconds"])]
+
+
+def refused(reading: Reading, value: list[int]) -> None:
+    """Check the lines of logs: capability failures, broken pledges, dropped events."""
+    assert reading.table("logs")["line_no"].to_list() == value
+
+
 def _facts(reading: Reading) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(json.dumps(reading.account.parts[0].facts))
     return facts
@@ -427,7 +451,8 @@ CHECKERS = {
     "second_value": second_value, "rows": rows, "sum_calls_rows": sum_calls_rows, "errors_total": errors_total,
     "sys_total_seconds": total("counts_sys_s"), "usr_seconds": total("counts_usr_s"), "elapsed_seconds": total("counts_elapsed_s"),
     "entries": libcalls("entry"), "returns": libcalls("exit"), "malloc_seconds": function_seconds("malloc"),
-    "free_seconds": function_seconds("free"),
+    "free_seconds": function_seconds("free"), "unfinished": unfinished, "paths": paths, "kdump_data": kdump_data, "longest": longest,
+    "refused": refused,
 }  # fmt: skip
 
 AHEAD = ("done_line", "complete")

@@ -736,7 +736,7 @@ def test_aix_threads_times_and_begin():
 def test_every_corpus_sample_is_a_truss_or_a_relative():
     for path in CORPUS.glob("*.txt"):
         facts = json.loads(path.with_suffix(".json").read_text())
-        assert re.search("solaris|illumos|aix|freebsd|dtruss", facts["tool"])
+        assert re.search("solaris|illumos|aix|freebsd|dtruss|kdump", facts["tool"])
 
 
 def test_a_time_of_day_is_a_wall_clock_whose_date_is_asked():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from parsers.formats.tracing.truss import dtruss as truss_dtruss
 from parsers.formats.tracing.truss import freebsd as truss_freebsd
+from parsers.formats.tracing.truss import kdump as truss_kdump
 from parsers.formats.tracing.truss.errno_names import FREEBSD
 from parsers.text.dress import characters_of, undressed_lines
 from parsers.text.source import Head, Hints, Limits
@@ -188,3 +189,4 @@ def test_claims(path):
     free, mac = truss_freebsd.claim(head), truss_dtruss.claim(head)
     assert (free is not None) == ("freebsd" in path.stem)
     assert (mac is not None) == ("dtruss" in path.stem)
+    assert (truss_kdump.claim(head) is not None) == ("kdump" in path.stem)
