@@ -104,6 +104,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
                 pl.col("line_no").min().alias("first"),
                 pl.col("line_no").max().alias("last"),
                 pl.col("line_no").sort_by(own, nulls_last=False).last().alias("worst"),
+                pl.col("line_end").sort_by(own, nulls_last=False).last().alias("worst_end"),
                 pl.col("line_no").sort().head(FIRST_LINES).alias("firsts"),
                 own.max().alias("most"),
                 own.min().alias("least"),
@@ -119,7 +120,9 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         .agg((pl.col("b").max() - pl.col("a").min()).alias("of"), pl.col("all").sum())
     )
     threads = pl.concat(parts)
-    groups = pl.concat([_grouped(threads, GROUP), _together(threads)]).join(covers, on="artifact_id", how="left")
+    groups = pl.concat([_grouped(threads, GROUP), _together(threads)], how="diagonal").join(
+        covers, on="artifact_id", how="left"
+    )
     forks = pl.col("name").str.contains(FORK_NAME)
     # Each of many short-lived processes takes its turn, so times of a group are added up, at most to the whole; threads
     # that wait for a lock or sleep do so side by side.
@@ -160,11 +163,14 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             whole += (
                 f"; {figure(row['each'], 's')} each (median), {figure(row['least'], 's')} to {figure(row['most'], 's')}"
             )
+        times = f", {row['times']:,} on each" if row["times"] else ""
         lines = tuple(
             Lines(row["artifact_id"], n, n, role)
             for n, role in {
                 row["worst"]: "longest",
+                **({row["worst_end"]: "longest ends"} if row["worst_end"] != row["worst"] else {}),
                 row["last"]: "last",
+                row["again"]: "the second time begins",
                 **dict.fromkeys(row["firsts"], "first"),
             }.items()
             if n is not None
@@ -172,7 +178,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         yield Sighting(
             "repetition",
             on(row),
-            f"{on(row)}: {row['n']:,} calls{each}{took}{whole}",
+            f"{on(row)}: {row['n']:,} calls{times}{each}{took}{whole}",
             "calls_count",
             float(row["n"]),
             "count",
@@ -205,7 +211,7 @@ def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
             pl.col("bytes").median(),
             pl.col("first").min(),
             pl.col("last").max(),
-            pl.col("worst").sort_by("most").last(),
+            pl.col("worst", "worst_end").sort_by("most").last(),
             pl.col("firsts").explode().sort().head(FIRST_LINES),
             pl.col("most").max(),
             pl.col("least").min(),
@@ -225,7 +231,7 @@ def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         pl.col("bytes").median(),
         pl.col("first").min(),
         pl.col("last").max(),
-        pl.col("worst").sort_by("most").last(),
+        pl.col("worst", "worst_end").sort_by("most").last(),
         pl.struct("pid", "lwp").n_unique().alias("threads"),
         pl.col("firsts").explode().sort().head(FIRST_LINES),
         pl.col("most").max(),
@@ -235,16 +241,28 @@ def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _together(threads: pl.DataFrame) -> pl.DataFrame:
-    """Return the groups of one call over all its targets of one folder, where there are at least `TARGETS` of them."""
+    """Return the groups of one call over all its targets of one folder, where there are at least `TARGETS` of them.
+
+    `times` is how often each target was called, if all were called equally often and more than once; `again` is the first
+    line on which one is called a second time: where a list of files is gone through anew.
+    """
     keys = [*PLACE_COLUMNS, "name", "kind", "folder"]
     folder = pl.col("target").str.extract(r"^(/.*)/[^/]*$").alias("folder")
     rows = threads.with_columns(folder).filter(pl.col("target").n_unique().over(keys) >= TARGETS)
-    named = rows.group_by(keys, maintain_order=True).agg(pl.col("target").drop_nulls().n_unique().alias("targets"))
+    each = rows.group_by([*keys, "target"]).agg(
+        pl.col("n").sum(), pl.col("firsts").explode().sort().slice(1, 1).first().alias("again")
+    )
+    times = pl.when((pl.col("n").min() == pl.col("n").max()) & (pl.col("n").min() > 1)).then(pl.col("n").min())
+    named = each.group_by(keys, maintain_order=True).agg(
+        pl.col("target").drop_nulls().n_unique().alias("targets"),
+        times.alias("times"),
+        pl.when(times.is_not_null()).then(pl.col("again").min()).alias("again"),
+    )
     place = pl.when(pl.col("folder").is_not_null()).then(pl.format(" in {}", "folder")).otherwise(pl.lit(""))
     whole = pl.format("{} targets{}", "targets", place)
     of_threads = _grouped(rows, [*keys, "pid", "lwp"]).with_columns(pl.lit(None, pl.String).alias("target"))
     joined = _grouped(of_threads, keys).join(named, on=keys, nulls_equal=True).with_columns(whole.alias("target"))
-    return joined.select(_grouped(rows.head(0), GROUP).columns)
+    return joined.select(*_grouped(rows.head(0), GROUP).columns, "times", "again")
 
 
 def _totals(case: CaseTables) -> Iterator[Sighting]:

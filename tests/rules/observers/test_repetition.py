@@ -71,7 +71,7 @@ def test_a_series_of_connects(n: int, normal: bool) -> None:
 def test_a_batch_keeps_its_largest_groups_and_the_rest_as_one() -> None:
     rows = [
         {"artifact_id": 1, "host": None, "phase": None, "clock": None, "name": "openat", "kind": "file", "target": f"/f{n}", "pid": 1, "lwp": 1, "n": n,
-         "sum": 0.1, "timed": True, "bytes": None, "first": n, "last": n, "worst": n, "firsts": [n], "most": 0.1, "least": 0.1, "each": 0.1}
+         "sum": 0.1, "timed": True, "bytes": None, "first": n, "last": n, "worst": n, "worst_end": n, "firsts": [n], "most": 0.1, "least": 0.1, "each": 0.1}
         for n in range(1, 101)
     ]  # fmt: skip
     threads = pl.DataFrame(rows, schema_overrides={"bytes": pl.Float64})
@@ -81,3 +81,26 @@ def test_a_batch_keeps_its_largest_groups_and_the_rest_as_one() -> None:
     assert held["n"].sum() == threads["n"].sum()
     assert "/f100" in held["target"].to_list()
     assert "further ones" in held["target"].to_list()
+
+
+def test_a_list_of_files_gone_through_twice_says_where_the_second_time_begins() -> None:
+    rows = [
+        {"line_no": n, "seq": n, "pid": 7, "lwp": 7, "t_local": float(n), "name": "stat", "path": f"/spool/job{n % 50}",
+         "dur_hi_s": 0.002, "dur_kind": "elapsed", "stamp": "start", "state": "done", "ret": 0}
+        for n in range(1, 101)
+    ]  # fmt: skip
+    (made,) = [s for s in observe(Case.of_tables({"syscalls": rows})) if not s.normal]
+    assert made.headline.startswith("stat on 50 targets in /spool: 100 calls, 2 on each")
+    assert [c.line_from for c in made.lines if c.role == "the second time begins"] == [51]
+    (once,) = [s for s in observe(Case.of_tables({"syscalls": rows[:99]})) if not s.normal]
+    assert "on each" not in once.headline, "one file was looked at once only"
+
+
+def test_the_longest_call_is_cited_where_it_ends_too() -> None:
+    rows = [
+        {"pid": 7, "lwp": 7, "line_no": n, "line_end": n + (40 if n == 9 else 0), "seq": n, "t_local": float(n),
+         "stamp": "start", "state": "done", "name": "stat", "path": "/a", "dur_hi_s": s, "contiguous": "proven"}
+        for n, s in enumerate([0.01] * 8 + [0.5] + [0.01] * MANY, 1)
+    ]  # fmt: skip
+    (made,) = observe(Case.of_tables({"syscalls": rows}))
+    assert [(c.line_from, c.role) for c in made.lines[:2]] == [(9, "longest"), (49, "longest ends")]
