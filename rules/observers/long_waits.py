@@ -104,6 +104,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     ]
     groups.sort(key=lambda rows: -rows["own_s"][0])
     said = around(case, [g.row(0, named=True) for g in groups[:MOST] if g["kind"][0] in TALKS])
+    made = _made(case, [g.row(0, named=True) for g in groups[:MOST]])
     for rows in groups:
         worst = rows
         first = worst.row(0, named=True)
@@ -128,6 +129,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             "s",
             (
                 *_row(first, f"longest wait: {as_printed(first)}"),
+                *made.get((first["artifact_id"], first["conv"]), ()),
                 *(
                     Lines(first["artifact_id"], one.line, one.line, f"{role}: {one.text}")
                     for one, role in ((talk.asked, "asked"), (talk.answered, "answered"))
@@ -159,6 +161,21 @@ def _row(row: dict[str, Any], role: str) -> tuple[Lines, ...]:
     if last <= first + 1:
         return (Lines(row["artifact_id"], first, last, role),)
     return (Lines(row["artifact_id"], last, last, f"{role} ends"), Lines(row["artifact_id"], first, first, "it begins"))
+
+
+def _made(case: CaseTables, waits: list[dict[str, Any]]) -> dict[tuple[int, int], tuple[Lines, ...]]:
+    """Return the lines that made what the waits were for: the pipe, the connection, the opened file."""
+    wanted = {(w["artifact_id"], w["conv"]) for w in waits if w["conv"] is not None and w["conv"] != w["line_no"]}
+    if not wanted:
+        return {}
+    at = pl.any_horizontal((pl.col("artifact_id") == a) & (pl.col("line_no") == n) for a, n in wanted)
+    rows = case.scan("syscalls", ["artifact_id", "line_no", "name", "args"], at).collect(engine="streaming")
+    return {
+        (r["artifact_id"], r["line_no"]): (
+            Lines(r["artifact_id"], r["line_no"], r["line_no"], f"what it waits for was made by {as_printed(r)}"),
+        )
+        for r in rows.iter_rows(named=True)
+    }
 
 
 def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:

@@ -28,7 +28,7 @@ KEPT = [
     "target",
     "side",
 ]
-KEPT += ["path", "err", "ret", "bytes", "args", "own_s", "done_s"]
+KEPT += ["conv", "path", "err", "ret", "bytes", "args", "own_s", "done_s"]
 
 
 def calls(case: CaseTables, where: pl.Expr) -> Iterator[pl.DataFrame]:

@@ -51,3 +51,18 @@ def test_a_figure_in_the_text_of_a_line_is_read() -> None:
     rows = [{"line_no": 1, "text": "request took 812 ms"}, {"line_no": 2, "text": "request took 12 ms"}]
     (one,) = observe(Case.of_tables({"logs": rows}))
     assert one.value == 0.812
+
+
+def test_what_made_the_descriptor_is_cited_with_the_wait() -> None:
+    pipe: tuple[str, float, dict[str, Any]] = (
+        "pipe2",
+        1e-5,
+        {"fd": 3, "fd2": 4, "args": "[3, 4], O_CLOEXEC", "ret": 0},
+    )
+    (one,) = calls(pipe, ("read", 1.5, {"fd": 3, "ret": 1}))
+    assert [(c.line_from, c.role) for c in one.lines] == [
+        (2, "longest wait: read()"),
+        (1, "what it waits for was made by pipe2([3, 4], O_CLOEXEC)"),
+    ]
+    (alone,) = calls(("read", 1.5, {"fd": 3, "ret": 1}))
+    assert len(alone.lines) == 1
