@@ -15,7 +15,7 @@ import polars as pl
 
 from rules.derived.derived_table import CaseTables
 from rules.observers.observer import Observer, Sighting
-from rules.observers.samples import SERIES, Beside, Measure, sampled, sightings
+from rules.observers.samples import KEYS, SERIES, Beside, Measure, sampled, sightings
 
 OBSERVER = Observer(
     "saturation",
@@ -259,8 +259,21 @@ def _devices(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _pressure(case: CaseTables) -> Iterator[Sighting]:
-    named = pl.col("name").str.contains(r"(?i)pressure.*some.*avg10$|some.*avg10$")
-    rows = sampled(case, "counters", ["value"], ["grp", "item", "name"]).filter(named)
+    # One line holds the means of 10 s, of a minute and of five: the first is the measure, the others say how it went.
+    span = pl.col("name").str.to_lowercase().str.extract(r"some.*(avg(?:10|60|300))$")
+    rows = (
+        sampled(case, "counters", ["value"], ["grp", "item", "name"])
+        .with_columns(span.alias("span"), pl.col("name").str.replace(r"\d+$", "10"))
+        .filter(pl.col("span").is_not_null())
+        .group_by(*KEYS, "line_no", "grp", "item", "name")
+        .agg(
+            pl.col("line_end", "t_local", "first").first(),
+            *(
+                pl.col("value").filter(pl.col("span") == one).first().alias(name)
+                for one, name in (("avg10", "value"), ("avg60", "avg60"), ("avg300", "avg300"))
+            ),
+        )
+    )
     for resource in ("cpu", "memory", "io"):
         text = pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
         m = Measure(
@@ -272,6 +285,10 @@ def _pressure(case: CaseTables) -> Iterator[Sighting]:
             "pressure",
             100.0,
             seen=({"counter": f"{resource}_pressure_pct"},),
+            beside=(
+                Beside("avg60", "%", "its mean of a minute was {value}"),
+                Beside("avg300", "%", "that of five minutes {value}"),
+            ),
         )
         yield from sightings(rows.filter(text.str.contains(rf"\b{resource}\b")), [m], ["item", "name"])
 

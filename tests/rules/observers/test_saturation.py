@@ -73,6 +73,15 @@ def test_pressure_stands_out() -> None:
     assert not seen(counters=[row])["io_pressure_pct"].normal
 
 
+def test_pressure_says_how_it_went() -> None:
+    row = {"line_no": 2, "grp": "cgroup", "name": "cpu.pressure.some.avg10", "value": 99.0}
+    longer = [{**row, "name": f"cpu.pressure.some.avg{n}", "value": v} for n, v in ((60, 70.0), (300, 40.0))]
+    (made,) = seen(counters=[row, *longer]).values()
+    assert (made.value, made.beside) == (99.0, "meanwhile its mean of a minute was 70 %, that of five minutes 40 %")
+    (made,) = seen(counters=[row]).values()
+    assert made.beside is None
+
+
 def test_nothing_is_seen_in_nothing_and_in_nonsense() -> None:
     assert seen() == {}
     assert seen(vmstat=[{"idle": float("nan"), "r": None}]) == {}
