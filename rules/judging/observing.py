@@ -17,7 +17,7 @@ from typing import Any
 from rules.case.case import Case
 from rules.derived.observations import MOST_ASKS
 from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity
-from rules.observers.observer import MOST_LINES
+from rules.observers.observer import CONTEXT, MOST_LINES
 
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
@@ -84,7 +84,7 @@ def within_bounds(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the measures within their bounds that a reader may want to know, the nearest to its bound first.
 
     They fill the first lines where little stands out, so that readable evidence is never silent. Each measure of an
-    artifact is told once; one that is 0 tells nothing.
+    artifact is told once; one that is 0 tells nothing. What machine it is has no bound: it comes last, once per host.
     """
 
     def near(row: dict[str, Any]) -> float:
@@ -93,7 +93,9 @@ def within_bounds(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     found: dict[tuple[Any, str], dict[str, Any]] = {}
     for row in sorted(rows, key=near, reverse=True):
-        if near(row) > 0:
+        if row["kind"] == CONTEXT:
+            found.setdefault((row["host"], row["name"]), row)
+        elif near(row) > 0:
             found.setdefault((row["artifact_id"], row["name"]), row)
     return list(found.values())
 

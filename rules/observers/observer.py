@@ -28,6 +28,10 @@ MOST = 20
 """Maximum number of sightings that one observer keeps per artifact: the largest."""
 
 
+CONTEXT = "context"
+"""Kind of a sighting that tells what machine or program it is: it has no bound, and is shown where little stands out."""
+
+
 @dataclass(frozen=True)
 class Observer:
     """Name, the question that the observer answers, and the tables it reads: it runs if any of them has rows.

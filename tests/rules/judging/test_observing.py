@@ -133,3 +133,15 @@ def test_nothing_is_filled_where_enough_stands_out() -> None:
     much = [row(n, share=0.5, observer=f"o{n}") for n in range(1, 8)]
     made = seen_in([*much, row(8, normal=True, against="its bound", against_value=9.0)])
     assert len(made.observations) == 7
+
+
+def test_what_machine_it_is_comes_last_and_once_per_host() -> None:
+    bounded = row(1, normal=True, value=4.0, against="its bound", against_value=80.0)
+    machine = {
+        "normal": True,
+        "kind": "context",
+        "name": "processors_count",
+        "headline": "The machine has 8 processors",
+    }
+    shown = seen_in([row(2, **machine), row(3, **machine), bounded]).observations
+    assert [o.headline for o in shown] == ["Call 1 waits", "The machine has 8 processors"]

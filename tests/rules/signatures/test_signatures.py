@@ -43,7 +43,8 @@ def test_each_example_matches_its_own_entry_and_no_other_mechanism(area: str) ->
         wrong += [
             f"{name} {n}: {seen} is also {other.match} ({other.mechanism}), as specific as its own"
             for other in found
-            if other.mechanism != one.mechanism and len(other.match) >= len(one.match)
+            if other.mechanism != one.mechanism
+            and len(other.match) >= len(one.match)
             # A remark gives way to an entry that says more.
             and (other.strength != "remark" or one.strength == "remark")
         ]
