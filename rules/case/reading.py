@@ -33,7 +33,7 @@ def open_paths(
     folders = [p for p in paths if p.is_dir()]
     if case_path is None:
         case_path = next((f / "case.yaml" for f in folders if (f / "case.yaml").is_file()), None)
-    case_file = load_case_yaml(case_path.read_text(encoding="utf-8")) if case_path else CaseFile()
+    case_file = _case_file(case_path) if case_path else CaseFile()
     files_by_name = dict(_files(paths))
     files = {inner: path for name, path in files_by_name.items() for inner, path in _unpacked(name, path, out)}
     faults = list(case_file.absent(files))
@@ -52,6 +52,17 @@ def open_paths(
             raise CaseInvalid(where, why)
         problems.append(Failed("CASE", f"{case_path.name if case_path else 'case.yaml'}: {where}: {why}"))
     return spec, status
+
+
+def _case_file(path: Path) -> CaseFile:
+    """Read a case file; raise CaseInvalid if it cannot be read or is no text in UTF-8."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CaseInvalid(str(path), error.strerror or str(error)) from None
+    except UnicodeDecodeError as error:
+        raise CaseInvalid(str(path), f"is no text in UTF-8, from byte {error.start}") from None
+    return load_case_yaml(text)
 
 
 def _unpacked(name: str, path: Path, out: Path) -> Iterable[tuple[str, Path]]:

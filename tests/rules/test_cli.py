@@ -148,6 +148,21 @@ def test_wrong_use_is_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "line 1: titles: unknown key" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(None, "No such file or directory"), (b"title: \xe9t\xe9\n", "is no text in UTF-8, from byte 7")],
+)
+def test_a_case_file_that_cannot_be_read_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, why: str
+) -> None:
+    case = tmp_path / "case.yaml"
+    if content is not None:
+        case.write_bytes(content)
+    (tmp_path / "times.txt").write_text("0.12\n")
+    assert main([str(tmp_path / "times.txt"), "--case", str(case)]) == 2
+    assert capsys.readouterr().err == f"rules: {case}: {why}\n"
+
+
 def test_files_nobody_knows_do_not_stop_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = seed001.write(tmp_path / "case")
     (folder / "unknown.txt").write_text("the quick brown fox\njumps over the lazy dog\n", encoding="utf-8")
