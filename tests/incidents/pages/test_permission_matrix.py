@@ -490,6 +490,7 @@ MATRIX: dict[str, list[Row]] = {
     "activity-verify": [Row("viewer", "post")],
     "stream": [Row("viewer", anonymous=404)],
     "api-report": [Row("viewer", anonymous=404)],
+    "api-observations": [Row("viewer", anonymous=404)],
     "api-tokens": [
         Row("lead", anonymous=404),
         Row("lead", "post", (201,), data={"label": "db1", "hours": "1"}, anonymous=404),
