@@ -13,6 +13,7 @@ from incidents.content.summary import content as summary_content
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Way
 from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
+from incidents.models.judging.observation import Observation
 from incidents.models.room.job import Job, JobState
 from incidents.models.words.summary import SummaryText, SummaryVersion
 from incidents.storage import store
@@ -90,6 +91,7 @@ def _withdraw(incident_id: int, number: int) -> list[tuple[str, int]]:
             finding.withdrawn = True
             finding.save(update_fields=("withdrawn",))
             told.append((finding.key, finding.current.number))
+    Observation.objects.filter(incident_id=incident_id, cited__contains=[number]).delete()
     for evaluation in Evaluation.objects.filter(incident_id=incident_id):
         evaluation.report = _struck_report(evaluation.report, number)
         evaluation.save(update_fields=("report",))

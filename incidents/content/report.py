@@ -256,6 +256,8 @@ class Observation:
     reason: str
     """Why nobody loses time by it, if it is idle or harmless."""
     citations: list[Citation]
+    key: str = ""
+    """What a new judgement knows it by."""
 
 
 @dataclass(frozen=True)
@@ -468,6 +470,7 @@ class Verdict:
     cleared: list[Claim]
     next: Ask | None
     disputed: list[Claim] = field(default_factory=list)  # claims that carry it and are under dispute
+    rival: str = ""  # the strongest other explanation of a lead
 
     @property
     def steps(self) -> list[bool]:
@@ -555,6 +558,7 @@ class Outlook:
                 idle=bool(raw.get("idle")),
                 reason=str(raw.get("idle_reason") or ""),
                 citations=citations(raw.get("citations") or [], self.slug, self.held),
+                key=str(raw.get("key") or ""),
             )
             for raw in self.report.get("observations") or []
         ]
@@ -630,6 +634,7 @@ class Outlook:
             cleared=cleared,
             next=self.asks[0] if self.asks else None,
             disputed=[claim for claim in self.carriers if claim.disputes],
+            rival=str(raw.get("rival") or "") if raw.get("state") == "lead" else "",
         )
 
     @property
@@ -728,7 +733,8 @@ def changes(before: Outlook, after: Outlook) -> list[str]:
     why = ", ".join(f"{a.get('kind') or 'file'} {a.get('file') or ''}".strip() for a in arrived[:3])
     because = f"{why} arrived: " if why else ""
     if old.state != new.state:
-        lines.append(f"{because}verdict {old.state} → {new.state}")
+        where = f", {new.layer}" if new.state == "lead" and new.layer else ""
+        lines.append(f"{because}verdict {old.state} → {new.state}{where}")
     if old.support != new.support:
         lines.append(f"{because if not lines else ''}support {old.support} → {new.support}")
     keys_before, keys_after = ({c.key for c in outlook.claims if c.key} for outlook in (before, after))
@@ -741,7 +747,18 @@ def changes(before: Outlook, after: Outlook) -> list[str]:
     lines += [*found[:2], *lost[:2]]
     if more := len(found[2:]) + len(lost[2:]):
         lines.append(f"{more} more change{'s' if more > 1 else ''} of findings")
+    lines += _newly_standing_out(before, after)
     return lines or ([f"{why} arrived, nothing else changed"] if why else [])
+
+
+def _newly_standing_out(before: Outlook, after: Outlook) -> list[str]:
+    """Say in one line which of the first observations the evaluation before had not; it says none of older reports."""
+    if "observations" not in before.report:
+        return []
+    known = {one.key for one in before.observations}
+    new = [one for one in after.first_observations if not one.normal and one.key not in known]
+    more = f" and {len(new) - 1} more" if len(new) > 1 else ""
+    return [f"now stands out: {new[0].headline}{more}"] if new else []
 
 
 def citations(entries: Sequence[Json], slug: str, held: Mapping[int, Held]) -> list[Citation]:

@@ -29,12 +29,14 @@ from incidents.models.evidence.artifact import Artifact, ArtifactState, Border, 
 from incidents.models.evidence.reading import Part, Reading
 from incidents.models.judging.case import ClockOffset, Host, Marker, Statement
 from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
+from incidents.models.judging.observation import Observation
 from incidents.models.judging.threshold import IN_FORCE, Suppression, Threshold
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.models.room.job import Job, JobState
 from incidents.storage import live, store
 from incidents.storage.database import AWAY, patiently
 from incidents.work import verdict_rows
+from incidents.work.judged_record import Judged
 from rules import model as rules
 from rules.case.case_yaml import dump_case_yaml
 
@@ -443,10 +445,13 @@ def save_report(incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]
 def save_findings(evaluation: Evaluation) -> None:
     """Match the report's findings with the room's by key: new, changed, found again, no longer found.
 
-    Updates the row of the room's verdict too. An evaluation that a lead has not accepted yet changes neither.
+    Updates the rows of the room's verdict and observations too, and records in the activity what the judgement changed.
+    An evaluation that a lead has not accepted yet changes none of them.
     """
     incident_id = evaluation.incident_id
+    news = Judged(evaluation)
     verdict_rows.keep(evaluation)
+    Observation.objects.replace(incident_id, evaluation.report.get("observations") or [])
     known = {f.key: f for f in Finding.objects.filter(incident_id=incident_id).select_related("current")}
     seen: set[str] = set()
     for rank, content in enumerate(evaluation.report["findings"], start=1):
@@ -457,6 +462,8 @@ def save_findings(evaluation: Evaluation) -> None:
         if finding is None:
             finding = Finding(incident_id=incident_id, key=content["key"], rule=content["rule"])
         told = finding.pk is None or finding.gone_since is not None or finding.withdrawn
+        if told:
+            news.found.append(finding.rule)
         finding.kind, finding.group, finding.rank = content["kind"], content["group"], rank
         finding.gone_since, finding.withdrawn = None, False
         for name, value in verdict_rows.told(content).items():
@@ -476,6 +483,8 @@ def save_findings(evaluation: Evaluation) -> None:
         finding.gone_since = timezone.now()
         finding.save(update_fields=("gone_since",))
         live.tell(incident_id, "finding", finding.key, finding.current.number if finding.current else 1)
+        news.lost.append(finding.rule)
+    news.record()
 
 
 def _no_longer(known: Iterable[Finding], seen: set[str]) -> list[Finding]:

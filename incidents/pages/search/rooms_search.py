@@ -23,6 +23,7 @@ from incidents.errors import Refused
 from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.judging.case import Host, Statement
 from incidents.models.judging.finding import Finding
+from incidents.models.judging.observation import Observation
 from incidents.models.plan.action import Action
 from incidents.models.plan.decision import Decision
 from incidents.models.room.incident import SEARCHED, Incident
@@ -168,6 +169,11 @@ def _finding(row: Any) -> tuple[str, str, str]:
     )
 
 
+def _observation(row: Observation) -> tuple[str, str, str]:
+    lines = reverse("lines", args=[row.incident.slug, row.artifact_no])
+    return row.headline, row.said.removeprefix(row.headline), f"{lines}?at={row.line_no}#L{row.line_no}"
+
+
 def _note(row: Note) -> tuple[str, str, str]:
     return "", row.text, reverse("note-thread", args=[row.incident.slug, row.reply_to_id or row.pk])
 
@@ -191,6 +197,7 @@ def _artifact(row: Artifact) -> tuple[str, str, str]:
 KINDS = (
     Kind("room", "Rooms", lambda rooms: Incident.objects.filter(pk__in=rooms), SEARCHED, _room),
     Kind("finding", "Findings", _findings, ("said",), _finding),
+    Kind("observation", "What the evidence shows", lambda rooms: Observation.objects.filter(incident__in=rooms), ("said",), _observation),
     Kind("note", "Notes", _alive(Note), ("text",), _note),
     Kind("decision", "Decisions", _alive(Decision), ("question", "outcome"), _decision),
     Kind("action", "Actions", _alive(Action), ("text", "expected"), _action),

@@ -31,6 +31,7 @@ LARGE = {
     "incidents_finding",
     "incidents_findingversion",
     "incidents_note",
+    "incidents_observation",
     "incidents_activity",
     "incidents_evaluation",
     "incidents_membership",

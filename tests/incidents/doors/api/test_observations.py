@@ -57,7 +57,11 @@ def test_pages_follow_each_other_without_gap_or_repeat(client: Client) -> None:
     room = judged(45)
     client.force_login(room.user)
     pages = [client.get(address(room), {"page": page}).json() for page in (1, 2, 3)]
-    assert [(one["page"], one["pages"], len(one["observations"])) for one in pages] == [(1, 3, 20), (2, 3, 20), (3, 3, 5)]
+    assert [(one["page"], one["pages"], len(one["observations"])) for one in pages] == [
+        (1, 3, 20),
+        (2, 3, 20),
+        (3, 3, 5),
+    ]
     assert [o["rank"] for one in pages for o in one["observations"]] == list(range(1, 46))
     few = client.get(address(room), {"page": "23", "size": "2"}).json()
     assert ([o["rank"] for o in few["observations"]], few["pages"]) == ([45], 23)

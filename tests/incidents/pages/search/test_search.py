@@ -13,6 +13,7 @@ from django.urls import reverse
 from incidents.access import Room, enter
 from incidents.actions import case, masks, notes, plan, purge, rooms
 from incidents.models.judging.finding import Finding
+from incidents.models.room.incident import Incident
 from incidents.models.words.note import Note
 from incidents.pages.search import line_scan
 from incidents.pages.search.line_scan import Place, Scan, scan
@@ -20,6 +21,7 @@ from incidents.pages.search.rooms_search import Query, around, scope
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import add_report, client_of
+from tests.incidents.pages.room.test_lead import observation
 from tests.incidents.pages.room.test_room import connection
 
 pytestmark = pytest.mark.django_db
@@ -43,6 +45,7 @@ def room() -> Room:
     room = make_room(make_user("olga"), "Attach at 0x7f3aDISM is slow", symptom_text="connect time")
     report = reports.report()
     report["findings"][0]["expert"] += " It waits at 0x7f3aDISM."
+    report["observations"] = [observation(1, headline="A wait at 0x7f3aDISM takes 1.5 s")]
     add_report(room, report)
     notes.add(room, "Look at 0x7f3aDISM, says the vendor.")
     plan.put_decision(room, {"question": "Move 0x7f3aDISM?"})
@@ -53,13 +56,54 @@ def room() -> Room:
 
 
 def test_every_kind_is_found_by_a_piece_of_a_code(room: Room) -> None:
-    everything = dict.fromkeys(("room", "finding", "note", "decision", "action", "statement", "artifact"), 1)
+    everything = dict.fromkeys(
+        ("room", "finding", "observation", "note", "decision", "action", "statement", "artifact"), 1
+    )
     assert counts(room, "7f3adi") == everything
     assert counts(room, "0X7F3A") == everything
     assert counts(room, "0x7f3aDISM", room=room.incident.slug) == everything
     text = page(room, "7f3aDISM")
     assert "waits at 0x<mark>7f3aDISM</mark>" in text
     assert reverse("finding", args=[room.incident.slug, report_key()]) in text
+
+
+def test_an_observation_is_found_by_its_words_and_leads_to_its_lines(room: Room) -> None:
+    report = reports.report()
+    harmless = observation(3, headline="14 of 16 threads were idle", idle=True, idle_reason="a worker waits for work")
+    report["observations"] = [
+        observation(1, headline="openat of /etc/shadows failed 48 times", means="looks for a password", host="db7"),
+        observation(2, headline="Wait for host db8 takes 2 s"),
+        harmless,
+    ]
+    add_report(room, report)
+    assert counts(room, "0x7f3aDISM", kind="observation") == {}  # the judgement before had it
+    for typed in ("openat shadows", '"failed 48 times"', "password", "db7"):
+        assert counts(room, typed, kind="observation") == {"observation": 1}, typed
+    assert counts(room, "threads idle", kind="observation") == {}  # the room does not show it either
+    text = page(room, "openat")
+    assert f'href="/rooms/{room.incident.slug}/evidence/1/?at=1#L1"' in text
+    assert "<mark>openat</mark>" not in text.partition("What the evidence shows")[0]
+    assert counts(room, "openat", room=room.incident.slug)["observation"] == 1
+    assert counts(enter(make_room(make_user("else")).user, Incident.objects.latest("pk").slug), "openat") == {}
+    rooms.set_status(room, "closed")
+    rooms.archive(enter(room.user, room.incident.slug))
+    assert counts(room, "openat") == {}
+
+
+def test_an_observation_of_purged_evidence_is_not_found(room: Room) -> None:
+    second = make_artifact(room, b"another\n", "second.txt")
+    report = reports.report()
+    both = [reports.cite(1, reports.TRUSS, 1, 1, "wait"), reports.cite(second.number, reports.TRUSS, 2, 2, "wait")]
+    report["observations"] = [
+        observation(1, headline="A secret of the first", citations=both),
+        observation(2, headline="A secret of the second", citations=both[1:]),
+    ]
+    add_report(room, report)
+    assert counts(room, "secret", kind="observation") == {"observation": 2}
+    purge.purge(room, 1, "by mistake")
+    assert counts(room, "secret", kind="observation") == {"observation": 1}
+    purge.purge(room, second.number, "by mistake")
+    assert counts(room, "secret", kind="observation") == {}
 
 
 def report_key() -> str:
