@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from incidents.content.report import Citation, Claim, Observation, Outlook
 from incidents.content.visible import visible
+from rules.model import WITHIN_BOUNDS
 
 WIDTH = 80
 
@@ -72,6 +73,7 @@ def verdict_text(outlook: Outlook, title: str, link: str) -> str:
     ]
     out += _wrap(f"UNDER DISPUTE: {disputed_words(outlook)}", "         ") if verdict.disputed else []
     out += _wrap(f"Support: {verdict.support}{f', {verdict.basis}' if verdict.basis else ''}", "         ")
+    out += _wrap(f"The same could be: {verdict.rival}.", "         ") if _rival_unsaid(outlook) else []
     if outlook.seconds:
         out += ["", *_wrap(f"WHOSE SECONDS ({outlook.seconds.title}, {outlook.seconds.total_text})")]
         out += [f"  {piece.amount:>12}  {visible(piece.share.label)[:62]}" for piece in outlook.seconds.pieces]
@@ -95,6 +97,7 @@ def verdict_markdown(outlook: Outlook, title: str, link: str) -> str:
     ]
     out += [f"**Under dispute:** {escaped(disputed_words(outlook))}", ""] if verdict.disputed else []
     out += [f"**Support:** {escaped(verdict.support)}{f', {escaped(verdict.basis)}' if verdict.basis else ''}", ""]
+    out += [f"**The same could be:** {escaped(verdict.rival)}.", ""] if _rival_unsaid(outlook) else []
     if outlook.seconds:
         out += [
             f"**Whose seconds** ({escaped(outlook.seconds.title)}, {outlook.seconds.total_text})",
@@ -107,14 +110,30 @@ def verdict_markdown(outlook: Outlook, title: str, link: str) -> str:
         out += [f"**{escaped(claim.rule)}** {escaped(claim.headline)}", "", *_quoted_markdown(claim.citations)]
     shown = outlook.first_observations
     if shown:
-        out += ["**What the evidence shows**", "", *[f"{one.rank}. {escaped(_observed(one))}" for one in shown], ""]
+        out += [
+            "**What the evidence shows**",
+            "",
+            *[f"{one.rank}. {escaped(_observed(one))}{_place(one)}" for one in shown],
+            "",
+        ]
     out += ["**Cleared**", "", *[f"- {escaped(text)}" for text in _cleared(outlook) or ["nothing"]], ""]
     out += ["**What it does not say**", "", *[f"- {escaped(text)}" for text in _untold(outlook)]]
     return "\n".join([*out, "", f"<{link}>", ""])
 
 
+def _rival_unsaid(outlook: Outlook) -> bool:
+    """Tell whether a lead has a rival that its sentence does not name."""
+    rival = outlook.verdict.rival
+    return bool(rival) and rival not in outlook.verdict.sentence
+
+
+def _place(one: Observation) -> str:
+    return f", {escaped(one.citations[0].file)}, line {one.citations[0].where}" if one.citations else ""
+
+
 def _observed(one: Observation) -> str:
-    return one.headline + (f" on {one.host}" if one.host else "") + (f" ({one.means})" if one.means else "")
+    words = WITHIN_BOUNDS if one.normal else one.means
+    return one.headline + (f" on {one.host}" if one.host else "") + (f" ({words})" if words else "")
 
 
 def _head(claim: Claim) -> str:

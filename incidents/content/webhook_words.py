@@ -10,6 +10,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from incidents.content.names import known_as
+from incidents.content.report import Outlook
 from incidents.content.visible import visible
 from incidents.models.judging.finding import Evaluation
 from incidents.models.room.incident import Incident
@@ -77,6 +78,8 @@ def _verdict(incident: Incident, object: str) -> dict[str, Any] | None:
         "text": verdict.get("sentence") or verdict.get("state") or "",
         "state": verdict.get("state"),
         "support": verdict.get("support"),
+        "rival": verdict.get("rival"),
+        "stands_out": [one.headline for one in Outlook(newest.report, incident.slug).first_observations],
     }
 
 

@@ -1,10 +1,12 @@
 """The content of a summary as plain JSON, the same for page, frozen version and export; what people contribute to it.
 
-A content is `{"schema", "title", "state", "technical", "cells", "sections", "sources", "artifacts", "evaluation"}`. A
-section is `{"key", "title", "sentences"}`, some with a `bar`, a `table` or a lead's `words`. A sentence is `{"lead",
-"text", "note", "refs", "by", "at", "signed_at", "missing", "small", "late", "ask"}`: `refs` are numbers of `sources`,
-which hold the cited lines; `by` names the person whose statement it is; `ask` is the id of evidence that could be
-collected. A sentence with none of these states what nobody knows or did (`missing`) or counts what the room holds.
+A content is `{"schema", "title", "state", "technical", "cells", "sections", "sources", "artifacts", "evaluation",
+"observed"}`. A section is `{"key", "title", "sentences"}`, some with a `bar`, a `table` or a lead's `words`. A sentence
+is `{"lead", "text", "note", "refs", "by", "at", "signed_at", "missing", "small", "late", "ask"}`: `refs` are numbers of
+`sources`, which hold the cited lines; `by` names the person whose statement it is; `ask` is the id of evidence that
+could be collected. A sentence with none of these states what nobody knows or did (`missing`) or counts what the room
+holds. `observed` is what stands out first in the evidence, `[{"rank", "text", "means", "artifacts", "cited"}]`: it is
+shown beside the cited lines, not on the page itself; contents that were frozen before there was any lack it.
 Invisible characters in uploaded and typed texts are spelled out here, once, so that no form of the page can forget it.
 """
 
@@ -24,6 +26,7 @@ Json = dict[str, Any]
 
 SCHEMA = 1
 WITHDRAWN = "Evidence withdrawn."
+OBSERVED = "What the evidence shows"
 #: Sections that a lead may write into.
 EDITABLE = ("impact", "decision", "cause", "sure", "not", "effect", "open", "next")
 TITLES = {
@@ -179,9 +182,16 @@ def changed(before: Json, after: Json) -> list[tuple[str, list[Json]]]:
         if was != now:
             found.append((one["title"], pieces(was, now)))
     found += [(one["title"], pieces(plain(one), "")) for one in old.values() if plain(one)]
+    was, now = _observed(before), _observed(after)
+    if was != now:
+        found.append((OBSERVED, pieces(was, now)))
     if before["title"] != after["title"]:
         found.insert(0, ("Title", pieces(before["title"], after["title"])))
     return found
+
+
+def _observed(content: Json) -> str:
+    return "\n".join(one["text"] for one in content.get("observed", ()))
 
 
 def struck(content: Json, number: int) -> Json | None:
@@ -190,7 +200,8 @@ def struck(content: Json, number: int) -> Json | None:
         source for source in content["sources"] if any(cited["artifact"] == number for cited in source["citations"])
     ]
     named = [artifact for artifact in content["artifacts"] if artifact["number"] == number]
-    if not gone and not named:
+    observed = [one for one in content.get("observed", ()) if number not in one["artifacts"]]
+    if not gone and not named and len(observed) == len(content.get("observed", ())):
         return None
     numbers = {source["n"] for source in gone}
 
@@ -227,6 +238,7 @@ def struck(content: Json, number: int) -> Json | None:
         "sources": sources,
         "artifacts": artifacts,
         "technical": WITHDRAWN if gone else content["technical"],
+        **({"observed": observed} if "observed" in content else {}),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from incidents.content.citations import escaped
-from incidents.content.summary.content import Json, moment
+from incidents.content.summary.content import OBSERVED, Json, moment
 from incidents.content.visible import visible
 
 
@@ -18,6 +18,15 @@ def written(content: Json, at: str, version: int | None, hashed: str, link: str)
         out.append(f"- **{cell['title']}:** {_with_words(cell, texts)}")
     for section in content["sections"]:
         out += ["", f"## {section['title']}", "", *_section(section)]
+    if observed := content.get("observed"):
+        out += ["", f"## {OBSERVED}", ""]
+        for one in observed:
+            means = f" ({escaped(one['means'])})" if one["means"] else ""
+            out += [
+                f"**{one['rank']}.** {escaped(one['text'])}{means}",
+                "",
+                *(_cited(one["cited"]) if one["cited"] else ()),
+            ]
     out += ["", "## Evidence cited", ""]
     for source in content["sources"]:
         out += [f"**\\[{source['n']}\\]** {escaped(source['label'])} {escaped(source['rule'])}".rstrip(), ""]

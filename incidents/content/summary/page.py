@@ -29,9 +29,8 @@ def in_room(content: Json, finding: ToFinding, lines: ToLines) -> Json:
         return lines(first["artifact"], first["line_from"], first["line_to"])
 
     made = _dressed(content, href, lines)
-    for source in made["sources"]:
-        for cited in source["citations"]:
-            cited["address"] = cited["href"]
+    for cited in _cited(made):
+        cited["address"] = cited["href"]
     _quoted_once(made)
     return made
 
@@ -39,20 +38,28 @@ def in_room(content: Json, finding: ToFinding, lines: ToLines) -> Json:
 def by_itself(content: Json, lines: ToLines | None = None) -> Json:
     """Link each source number to its lines in the same document; `lines` gives citations an absolute address, too."""
     made = _dressed(content, lambda source: f"#source-{source['n']}", None)
-    for source in made["sources"]:
-        for cited in source["citations"]:
-            cited["address"] = lines(cited["artifact"], cited["line_from"], cited["line_to"]) if lines else ""
+    for cited in _cited(made):
+        cited["address"] = lines(cited["artifact"], cited["line_from"], cited["line_to"]) if lines else ""
     _quoted_once(made)
     return made
 
 
+def _cited(made: Json) -> list[Json]:
+    """List all citations: those of the sources, then those of what the evidence shows."""
+    of_sources = [cited for source in made["sources"] for cited in source["citations"]]
+    return of_sources + [one["cited"] for one in made.get("observed", ()) if one["cited"]]
+
+
 def _quoted_once(made: Json) -> None:
-    """Quote the same lines only where they are cited first; later citations point there."""
+    """Quote the same lines only where a source cites them first; later citations point there."""
     first: dict[tuple[int, int, int], int] = {}
     for source in made["sources"]:
         for cited in source["citations"]:
             n = first.setdefault((cited["artifact"], cited["line_from"], cited["line_to"]), source["n"])
             cited["quoted_at"] = n if n != source["n"] else None
+    for one in made.get("observed", ()):
+        if cited := one["cited"]:
+            cited["quoted_at"] = first.get((cited["artifact"], cited["line_from"], cited["line_to"]))
 
 
 def _dressed(content: Json, href: Callable[[Json], str], lines: ToLines | None) -> Json:
@@ -62,10 +69,10 @@ def _dressed(content: Json, href: Callable[[Json], str], lines: ToLines | None) 
     }
     for source in made["sources"]:
         source["href"] = links[source["n"]]["href"]
-        for cited in source["citations"]:
-            first, last = cited["line_from"], cited["line_to"]
-            cited["where"] = str(first) if first == last else f"{first}–{last}"
-            cited["href"] = lines(cited["artifact"], first, last) if lines else ""
+    for cited in _cited(made):
+        first, last = cited["line_from"], cited["line_to"]
+        cited["where"] = str(first) if first == last else f"{first}–{last}"
+        cited["href"] = lines(cited["artifact"], first, last) if lines else ""
     for section in shown(made):
         section["editable"] = section["key"] in EDITABLE
         for sentence in section["sentences"]:

@@ -19,6 +19,7 @@ from incidents.content.summary.content import (
     sentence,
 )
 from incidents.content.visible import visible
+from rules.model import WITHIN_BOUNDS
 
 _SEVERITIES = ("critical", "major", "minor", "info")
 MOST_CAUSES, MOST_CLEARED, MOST_OPEN, MOST_NEXT = 3, 5, 4, 6
@@ -95,7 +96,21 @@ class _Page:
             "sources": self.sources.rows,
             "artifacts": [one | {"name": visible(one["name"])} for one in people.artifacts],
             "evaluation": self.evaluation,
+            **({"observed": observed} if (observed := self._observed()) else {}),
         }
+
+    def _observed(self) -> list[Json]:
+        """Return what stands out first, in the report's order, each with the first lines that show it."""
+        return [
+            {
+                "rank": one.rank,
+                "text": visible(one.headline + (f" on {one.host}" if one.host else "")),
+                "means": visible(WITHIN_BOUNDS if one.normal else one.means),
+                "artifacts": sorted({cited.artifact for cited in one.citations}),
+                "cited": _cited(one.citations[0]) if one.citations else None,
+            }
+            for one in self.outlook.first_observations
+        ]
 
     # --- what people state --------------------------------------------------------------------------------------
 
@@ -241,7 +256,7 @@ class _Page:
         verdict = self.verdict
         if verdict.state == "lead":
             refs = [self.sources.lines(one.headline, one.citations) for one in self.outlook.points_to[:MOST_CAUSES]]
-            rival = str((self.outlook.report.get("verdict") or {}).get("rival") or "")
+            rival = verdict.rival
             return section(
                 "sure",
                 [

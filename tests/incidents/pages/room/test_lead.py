@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 from django.urls import reverse
 
 from incidents.access import Room
+from incidents.actions import purge, summary, webhooks
+from incidents.content.webhook_words import body_of
+from incidents.models.room.webhook import Delivery
 from tests.incidents.conftest import make_artifact, make_room
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import add_report, client_of
@@ -90,3 +94,61 @@ def test_three_asks_stand_first_and_each_can_be_requested(room: Room) -> None:
 def test_an_observation_opens_its_lines(room: Room) -> None:
     page = client_of(room).get(reverse("room", args=[room.incident.slug])).content.decode()
     assert f"/rooms/{room.incident.slug}/evidence/1/?at=3#L3" in page
+
+
+def exported(room: Room, form: str) -> str:
+    answer = client_of(room).get(reverse("summary-export", args=[room.incident.slug, 0, form]))
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", answer.content.decode())))
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_exports_of_the_summary_hold_the_same_seven_with_their_lines(room: Room, form: str) -> None:
+    said = exported(room, form)
+    shown = said[said.rindex("What the evidence shows") :].split("Evidence cited")[0]
+    assert re.findall(r"Wait number (\d) takes \d\.5 s on db1", shown) == list("1234567")
+    assert reports.TRUSS[2] in shown.replace("\\", "")  # the line that the third cites
+    assert "truss-listener.txt, line 3" in shown.replace("\\", "")
+    assert "The same could be:" in said
+    assert "a filter drops packets." in said
+    assert "14 of 16 threads were idle" not in said
+
+
+def test_the_page_for_managers_stays_short(room: Room) -> None:
+    assert "Wait number 2 takes" not in text(room, "summary")
+
+
+def test_copies_name_the_rival_and_the_lines(room: Room) -> None:
+    copied = {form: text(room, "verdict-copy", form) for form in ("text", "markdown")}
+    assert all("The same could be: a filter drops packets." in said.replace("*", "") for said in copied.values())
+    assert "2. Wait number 2 takes 2.5 s on db1 (a wait), truss-listener.txt, line 2" in copied["markdown"]
+
+
+def test_a_rival_that_the_sentence_names_is_not_said_twice(room: Room) -> None:
+    made = report()
+    made["verdict"]["sentence"] = f"{SENTENCE} Another explanation: a filter drops packets."
+    add_report(room, made)
+    assert text(room, "verdict-copy", "text").count("a filter drops packets") == 1
+
+
+def test_a_frozen_summary_keeps_them_and_a_purge_strikes_them(room: Room) -> None:
+    second = make_artifact(room, b"another\n", "second.txt")
+    made = report()
+    made["observations"][1]["citations"] = [reports.cite(second.number, reports.TRUSS, 2, 2, "wait")]
+    add_report(room, made)
+    version = summary.freeze(room, "for the meeting")
+    purge.purge(room, second.number, "by mistake")
+    version.refresh_from_db()
+    assert [one["rank"] for one in version.content["observed"]] == [1, 3, 4, 5, 6, 7]
+    assert version.struck_at is not None
+    purge.purge(room, 1, "by mistake")
+    version.refresh_from_db()
+    assert version.content["observed"] == []
+
+
+def test_other_systems_hear_the_same_seven(room: Room) -> None:
+    hook = webhooks.add(room, "https://chat.example.invalid/hooks/x", ["verdict"])
+    delivery = Delivery.objects.create(webhook=hook, kind="verdict", object="1")
+    said = json.loads(body_of(delivery) or "")
+    assert (said["state"], said["rival"]) == ("lead", "a filter drops packets")
+    assert said["stands_out"] == [f"Wait number {n} takes {n}.5 s" for n in range(1, 8)]
