@@ -21,6 +21,7 @@ Layer = Literal[
 ]  # fmt: skip
 Contiguous = Literal["proven", "assumed", "broken"]
 State = Literal["cause", "suspect", "undecided", "lead", "cannot tell", "nothing wrong seen"]
+NameKind = Literal["port", "host", "path", "process", "parameter", "log text"]
 Group = Literal["cause", "along", "contributing", "cleared", "quality"]
 
 GROUPS: tuple[Group, ...] = ("cause", "along", "contributing", "cleared", "quality")
@@ -130,6 +131,19 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class SiteName:
+    """What people call a thing that evidence names: `name` is the thing as lines write it, `text` what it is at this
+    site. `at` is the day on which `author` said so. Observations show it; nothing is judged by it.
+    """
+
+    kind: NameKind
+    name: str
+    text: str
+    author: str | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True)
 class FreeHypothesis:
     """A cause that people put on the board in addition to those the library knows; no relation ties it to other
     hypotheses.
@@ -203,6 +217,7 @@ class CaseSpec:
     t_zero: str | None = None
     rules: RuleChoices = field(default_factory=RuleChoices)
     hypotheses: tuple[FreeHypothesis, ...] = ()
+    names: tuple[SiteName, ...] = ()
 
     @classmethod
     def from_json(cls, value: object) -> CaseSpec:
@@ -534,7 +549,7 @@ class Observation:
     `seconds` is wall time on somebody's way, `share` is 0 to 1 of what the observer says in `headline`. `means` says
     what the subject stands for, by its best signature, and `signatures` lists what it was recognised as. Observations
     that are `idle` or harmless come last, after measures within their bounds (`normal`), which are told where little
-    stands out.
+    stands out. `names` are those of the site that `headline` tells.
     """
 
     rank: int
@@ -560,6 +575,7 @@ class Observation:
     idle: bool
     idle_reason: str | None
     citations: tuple[Citation, ...]
+    names: tuple[SiteName, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import yaml
 
-from rules.case import statements
+from rules.case import site_names, statements
 from rules.errors import CaseInvalid
 from rules.model import (
     ArtifactSpec,
@@ -26,6 +26,7 @@ from rules.model import (
     PartSpec,
     PhaseSpec,
     RuleChoices,
+    SiteName,
     Statement,
     Symptom,
 )
@@ -87,6 +88,7 @@ class CaseFile:
     t_zero: str | None = None
     rules: RuleChoices = field(default_factory=RuleChoices)
     hypotheses: tuple[FreeHypothesis, ...] = ()
+    names: tuple[SiteName, ...] = ()
 
     def entries(self, file: str) -> tuple[FileEntry, ...]:
         """Return the entries of a file: its parts in line order, or the one entry without lines, or nothing."""
@@ -117,6 +119,7 @@ class CaseFile:
         read = (ArtifactSpec(n, file, parts=tuple(parts[file])) for n, file in enumerate(files, start=1))
         yield from unknown_names(self.spec(read))
         yield from statements.problems(self.statements, None)
+        yield from site_names.problems(self.names)
 
     def spec(self, artifacts: Iterable[ArtifactSpec]) -> CaseSpec:
         """Join the case file with the artifacts that were read.
@@ -133,7 +136,7 @@ class CaseFile:
             phases.append(PhaseSpec(ids[phase.file], first, last, phase.phase))
         return CaseSpec(
             1, self.title, self.symptom, self.hosts, read, self.markers, tuple(phases), self.statements, self.offsets, self.t_zero, self.rules,
-            self.hypotheses,
+            self.hypotheses, self.names,
         )  # fmt: skip
 
     def _with_entry(self, file: str, part: PartSpec) -> PartSpec:
@@ -204,6 +207,7 @@ def dump_case_yaml(spec: CaseSpec, kinds: Mapping[tuple[int, int], str] | None =
         "statements": [_bare(s) for s in spec.statements],
         "offsets": [_bare(o) for o in spec.offsets],
         "hypotheses": [_bare(h) for h in spec.hypotheses],
+        "names": [_bare(n) for n in spec.names],
         "t_zero": spec.t_zero,
         "rules": _bare(spec.rules),
     }

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from parsers.lines import LineReader
-from rules.case import statements
+from rules.case import site_names, statements
 from rules.case.case import Case
 from rules.case.case_yaml import unknown_names
 from rules.collecting import commands as collect
@@ -118,6 +118,7 @@ def judge(
     failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
     faults = [*unknown_names(case.spec), *statements.problems(case.spec.statements, ids if library.complete else None)]
     faults += statements.free_problems(case.spec.hypotheses, scoring.CAUSES)
+    faults += site_names.problems(case.spec.names)
     failed += (*problems, *(Failed("CASE", why) for why in faults), *library.broken, *refused, *too_long, *undiscovered)
     places = clock_map.places if clock_map else {}
     clocks = tuple(

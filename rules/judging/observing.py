@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rules.case.case import Case
+from rules.case.site_names import named, usable
 from rules.derived.observations import MOST_ASKS
-from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity
+from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity, SiteName
 from rules.observers.observer import CONTEXT, MOST_LINES
 
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
@@ -68,13 +69,13 @@ def observed(case: Case, cite: Cite) -> Observed:
     first = ranked(together(outstanding, excess_s), excess_s)
     busy = [r for r in first if not r["idle"]]
     fill = within_bounds([r for r in cited if r["normal"]])[: max(0, FIRST_SHOWN - len(busy))]
-    kept: dict[str, dict[str, Any]] = {}
+    names, kept = usable(case.spec.names), dict[str, dict[str, Any]]()
     for row in [*busy, *fill, *(r for r in first if r["idle"])]:
         kept.setdefault(_key(case, row), row)
     return Observed(
         tuple({_key(case, row): row for row in ranked(outstanding, excess_s)}.values()),
         tuple(row for row in kept.values() if not row["normal"]),
-        tuple(_observation(n, key, row, cite) for n, (key, row) in enumerate(kept.items(), 1)),
+        tuple(_observation(n, key, row, cite, names) for n, (key, row) in enumerate(kept.items(), 1)),
         tuple(r for r in rows if r["value"] is not None),
         failed,
     )
@@ -197,13 +198,20 @@ def _key(case: Case, row: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _observation(rank: int, key: str, row: dict[str, Any], cite: Cite) -> Observation:
+def _observation(rank: int, key: str, row: dict[str, Any], cite: Cite, names: Sequence[SiteName]) -> Observation:
     against = row["against"]
+    citations = tuple(
+        c for e in row["evidence"] for c in cite(e["artifact_id"], e["line_from"], e["line_to"], e["role"])
+    )
+    # Only the words that are shown name what the site calls things: no rank, explanation or verdict is made of them.
+    around = [row["subject"]] if row["subject"] else []
+    plain = "; ".join(filter(None, (row["headline"], row["beside"], row.get("also"))))
+    headline, used = named(plain, around, (c.text for c in citations), names)
     return Observation(
         rank=rank,
         observer=row["observer"],
         kind=row["kind"],
-        headline="; ".join(filter(None, (row["headline"], row["beside"], row.get("also")))),
+        headline=headline,
         means=row["means"],
         subject=row["subject"],
         host=row["host"],
@@ -222,7 +230,6 @@ def _observation(rank: int, key: str, row: dict[str, Any], cite: Cite) -> Observ
         normal=bool(row["normal"]),
         idle=bool(row["idle"]),
         idle_reason=row["idle"],
-        citations=tuple(
-            c for e in row["evidence"] for c in cite(e["artifact_id"], e["line_from"], e["line_to"], e["role"])
-        ),
+        citations=citations,
+        names=used,
     )
