@@ -258,6 +258,8 @@ class Observation:
     citations: list[Citation]
     key: str = ""
     """What a new judgement knows it by."""
+    names: list[Json] = field(default_factory=list)
+    """Names of the site that the headline tells: kind, name, text, author, at."""
 
 
 @dataclass(frozen=True)
@@ -559,6 +561,7 @@ class Outlook:
                 reason=str(raw.get("idle_reason") or ""),
                 citations=citations(raw.get("citations") or [], self.slug, self.held),
                 key=str(raw.get("key") or ""),
+                names=list(raw.get("names") or []),
             )
             for raw in self.report.get("observations") or []
         ]

@@ -11,8 +11,10 @@ from django.utils import timezone
 from incidents.content.moments import MomentField, zones
 from incidents.models.evidence.artifact import CorrectedField
 from incidents.models.judging.case import MarkerKind
+from incidents.models.judging.site_name import NameKind
 from incidents.models.people.membership import Role, Team
 from incidents.models.room.incident import Incident
+from rules.case.site_names import problem_of_name, problem_of_text
 
 LONGEST_NOTE = 10_000
 
@@ -140,6 +142,30 @@ class StatementForm(RowForm):
     unit = forms.CharField(max_length=20, required=False, label="Unit")
     text = forms.CharField(max_length=2000, label="Statement")
     author_label = forms.CharField(max_length=100, label="Said by")
+
+
+class NameForm(RowForm):
+    """What people call a thing that evidence names. A text that is too long is refused in words and stays as typed."""
+
+    kind = forms.ChoiceField(choices=NameKind.choices, label="Kind", initial=NameKind.PORT)
+    name = forms.CharField(
+        label="As the evidence writes it",
+        error_messages={"required": "Type the name as the evidence writes it."},
+        widget=forms.TextInput(attrs={"placeholder": "7001, 10.0.0.7, /u02/orders"}),
+    )
+    text = forms.CharField(
+        label="What it is",
+        error_messages={"required": "Say what it is."},
+        widget=forms.TextInput(attrs={"placeholder": "our order service"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("name") and (why := problem_of_name(cleaned.get("kind") or "", cleaned["name"])):
+            self.add_error("name", why)
+        if cleaned.get("text") and (why := problem_of_text(cleaned["text"])):
+            self.add_error("text", why)
+        return cleaned
 
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import structlog
 import yaml
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from incidents.errors import IncidentError
@@ -30,6 +30,7 @@ from incidents.models.evidence.reading import Part, Reading
 from incidents.models.judging.case import ClockOffset, Host, Marker, Statement
 from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
 from incidents.models.judging.observation import Observation
+from incidents.models.judging.site_name import SiteName
 from incidents.models.judging.threshold import IN_FORCE, Suppression, Threshold
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.models.room.job import Job, JobState
@@ -141,6 +142,7 @@ def case_of(incident: Incident, judged: bool = True, held: list[Held] | None = N
             for row in (incident.free_causes.filter(removed_at__isnull=True) if judged else ())
         ),
         rules=_choices(incident) if judged else rules.RuleChoices(),
+        names=_names(incident) if judged else (),
     )
 
 
@@ -250,6 +252,17 @@ def _argued(incident: Incident) -> Iterable[rules.Statement]:
 
 def _offset(offset: ClockOffset) -> rules.Offset:
     return rules.Offset(offset.clock, offset.ref, offset.lo, offset.hi, offset.author.get_username(), offset.text)
+
+
+def _names(incident: Incident) -> tuple[rules.SiteName, ...]:
+    """Return the names of the whole site, then the room's own: of two for one thing the later counts."""
+    rows = SiteName.objects.filter(Q(incident=incident) | Q(incident__isnull=True), removed_at__isnull=True)
+    return tuple(
+        rules.SiteName(
+            cast("rules.NameKind", row.kind), row.name, row.text, row.author_label, row.said_at.date().isoformat()
+        )
+        for row in rows.order_by(F("incident").asc(nulls_first=True), "pk")
+    )
 
 
 def _choices(incident: Incident) -> rules.RuleChoices:

@@ -31,7 +31,7 @@ EXAMPLES: Mapping[NameKind, str] = {
     "port": "7001",
     "host": "10.0.0.7, db1.example.com or 10.0.0.7:7001",
     "path": "/u02/orders",
-    "process": "orderd",
+    "process": "mqbroker",
     "parameter": "order.queue.max",
     "log text": "ORD-77 queue refused",
 }
@@ -53,28 +53,41 @@ def problem(name: SiteName) -> str | None:
     'A port is a whole number from 1 to 65535; 99999 is not.'
     >>> problem(SiteName("port", "7001", "our order service"))
     """
-    for what, text in (("The name", name.name), ("What it is", name.text)):
-        if not text.strip():
-            return "Type the name as the evidence writes it." if what == "The name" else "Say what it is."
-        if len(text) > LONGEST:
-            return f"{what} has {len(text):,} characters; at most {LONGEST} are kept."
-        if any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in text):
-            return f"{what} must be one line of plain text, without control characters."
-    if name.kind not in KINDS:
-        return f"{name.kind!r} is no kind of name. There are: {', '.join(KINDS)}."
-    return _of_kind(name.kind, name.name)
+    return problem_of_name(name.kind, name.name) or problem_of_text(name.text)
+
+
+def problem_of_text(text: str) -> str | None:
+    """Return why a text does not say what a thing is; None if it does."""
+    return _unfit(text) if text.strip() else "Say what it is."
+
+
+def problem_of_name(kind: str, name: str) -> str | None:
+    """Return why a text is no name of this kind; None if it is one."""
+    known = next((one for one in KINDS if one == kind), None)
+    if known is None:
+        return f"{kind!r} is no kind of name. There are: {', '.join(KINDS)}."
+    if not name.strip():
+        return "Type the name as the evidence writes it."
+    return _unfit(name) or _of_kind(known, name)
+
+
+def _unfit(text: str) -> str | None:
+    """Return why a text is no short line of plain text; None if it is one."""
+    if len(text) > LONGEST:
+        return f"This has {len(text):,} characters; at most {LONGEST} are kept."
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in text):
+        return "Type one line of plain text, without control characters."
+    return None
 
 
 def _of_kind(kind: NameKind, name: str) -> str | None:
-    """Return why a text is no name of this kind; None if it is one."""
     if kind == "port":
         return None if _is_port(name) else f"A port is a whole number from 1 to 65535; {name} is not."
     if len(name) < SHORTEST.get(kind, 1):
         return f"A {kind} of {len(name)} characters would be found in too many words; give at least {SHORTEST[kind]}."
     if kind == "log text":
-        return (
-            "Type the words as they stand in the log; a pattern is not searched for." if PATTERN.search(name) else None
-        )
+        pattern = "Type the words as they stand in the log; a pattern is not searched for."
+        return pattern if PATTERN.search(name) else None
     if "*" in name or "?" in name:
         return f"Type one whole {kind}, such as {EXAMPLES[kind]}; a pattern is not searched for."
     fits = _is_host(name) if kind == "host" else (PATH if kind == "path" else WORD).fullmatch(name) is not None

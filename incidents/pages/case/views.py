@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from incidents import access
 from incidents.access import Right, Room
 from incidents.actions import case as actions
-from incidents.actions import rooms
+from incidents.actions import names, rooms
 from incidents.content.visible import visible
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import ArtifactState
+from incidents.models.judging.site_name import SiteName
 from incidents.models.room.incident import Status
 from incidents.pages.forms import (
     HostForm,
     MarkerForm,
+    NameForm,
     PhaseForm,
     Rows,
     StatementForm,
@@ -36,6 +41,8 @@ from rules.collecting import commands as collect
 Row = dict[str, Any]
 _HOST = ("name", "os", "os_release", "role", "ncpu", "mem_gib", "tz")
 _MARKER = ("label", "kind", "at", "from_phase", "to_phase", "hypothesis")
+_NAME = ("kind", "name", "text", "author_label", "said_at")
+MOST_REMOVED = 20
 _STATEMENT = ("name", "subject", "num", "unit", "text", "author_label")
 
 
@@ -49,7 +56,9 @@ def case(request: HttpRequest, slug: str) -> HttpResponse:
     if data is not None:
         room.require(Right.CASE)
     form = SymptomForm(data, initial=values_of_incident(room.incident))
-    lists = _lists(room, data)
+    of_site = list(SiteName.objects.filter(Q(incident=room.incident) | Q(incident__isnull=True)).order_by("pk"))
+    own = [row for row in of_site if row.incident_id is not None]
+    lists = _lists(room, data, [row for row in own if row.removed_at is None])
     # Every list is checked even after an error, so that people see all errors at once.
     if data is not None and all([form.is_valid(), *[rows.is_valid() for rows in lists.values()]]):
         try:
@@ -63,9 +72,32 @@ def case(request: HttpRequest, slug: str) -> HttpResponse:
             messages.success(request, "Saved. The room is judged again where it matters.")
             return redirect("case", slug)
     context = (
-        shell(room, "case") | lists | {"form": form, "statement_names": collect.STATEMENTS, "statuses": Status.choices}
+        shell(room, "case")
+        | lists
+        | {
+            "form": form,
+            "statement_names": collect.STATEMENTS,
+            "statuses": Status.choices,
+            "removed_names": sorted((row for row in own if row.removed_at), key=_removed_at, reverse=True)[
+                :MOST_REMOVED
+            ],
+            "names_of_all": [row for row in of_site if row.incident_id is None and row.removed_at is None],
+        }
     )
     return render(request, "case/case.html", context, status=422 if form.errors or _wrong(lists, data) else 200)
+
+
+@require_POST
+def name_back(request: HttpRequest, slug: str, id: int) -> HttpResponse:
+    """Undo the removal of a name."""
+    row = names.put_back(access.enter(request.user, slug, Right.CASE), id)
+    messages.success(request, f"Back again: {row}.")
+    return redirect(f"{reverse('case', args=[slug])}#names")
+
+
+def _removed_at(row: SiteName) -> datetime:
+    assert row.removed_at is not None
+    return row.removed_at
 
 
 @require_GET
@@ -90,7 +122,7 @@ def _wrong(lists: dict[str, Rows], data: Any) -> bool:
     return data is not None and any(not rows.is_valid() for rows in lists.values())
 
 
-def _lists(room: Room, data: Any) -> dict[str, Rows]:
+def _lists(room: Room, data: Any, named: list[SiteName]) -> dict[str, Rows]:
     incident = room.incident
     artifacts = [
         (number, f"{number}: {visible(name)[:60]}")
@@ -114,12 +146,14 @@ def _lists(room: Room, data: Any) -> dict[str, Rows]:
     statements = [
         {"id": row.pk} | {name: getattr(row, name) for name in _STATEMENT} for row in incident.statements.all()
     ]
+    called = [{"id": row.pk} | {name: getattr(row, name) for name in _NAME} for row in named]
     more = 1 if room.may(Right.CASE) else 0
     return {
         "hosts": rows_of(HostForm, more)(data, initial=hosts, prefix="hosts"),
         "markers": rows_of(MarkerForm, more)(data, initial=markers, prefix="markers"),
         "phases": rows_of(PhaseForm, more)(data, initial=phases, prefix="phases", form_kwargs={"artifacts": artifacts}),
         "statements": rows_of(StatementForm, more)(data, initial=statements, prefix="statements"),
+        "names": rows_of(NameForm, more)(data, initial=called, prefix="names"),
     }
 
 
@@ -127,11 +161,11 @@ def _save(room: Room, form: SymptomForm, lists: dict[str, Rows]) -> None:
     changed = {name: form.cleaned_data[name] for name in form.changed_data}
     if changed:
         rooms.edit(room, changed)
-    names = {row.pk: row.name for row in room.incident.hosts.all()}
+    hosts = {row.pk: row.name for row in room.incident.hosts.all()}
 
     def put_host(row: Row, id: int | None) -> None:
-        if id is not None and names.get(id, row["name"]) != row["name"]:
-            actions.remove_host(room, names[id])
+        if id is not None and hosts.get(id, row["name"]) != row["name"]:
+            actions.remove_host(room, hosts[id])
         actions.put_host(room, row["name"], {name: row[name] for name in _HOST if name != "name"})
 
     def put_phase(row: Row, id: int | None) -> None:
@@ -145,10 +179,14 @@ def _save(room: Room, form: SymptomForm, lists: dict[str, Rows]) -> None:
     def put_statement(row: Row, id: int | None) -> None:
         actions.put_statement(room, {name: row[name] for name in _STATEMENT}, id)
 
-    _apply(lists["hosts"], put_host, lambda id: actions.remove_host(room, names.get(id, "")))
+    def put_name(row: Row, id: int | None) -> None:
+        names.put(room, row["kind"], row["name"], row["text"], id)
+
+    _apply(lists["hosts"], put_host, lambda id: actions.remove_host(room, hosts.get(id, "")))
     _apply(lists["markers"], put_marker, lambda id: actions.remove_marker(room, id))
     _apply(lists["phases"], put_phase, lambda id: actions.remove_phase(room, id))
     _apply(lists["statements"], put_statement, lambda id: actions.remove_statement(room, id))
+    _apply(lists["names"], put_name, lambda id: names.remove(room, id))
 
 
 def _apply(rows: Rows, put: Callable[[Row, int | None], None], remove: Callable[[int], None]) -> None:

@@ -23,6 +23,7 @@ from incidents.actions import (
     accounts,
     board,
     members,
+    names,
     notes,
     plan,
     quarantine,
@@ -99,6 +100,12 @@ def of_note(room: Judged) -> tuple[Any, ...]:
 def of_dispute(room: Judged) -> tuple[Any, ...]:
     """The investigator's own dispute: who made it is told to take it back (422)."""
     return (room.slug, room.lead.incident.disputes.get().pk)
+
+
+def removed_name(room: Judged) -> tuple[Any, ...]:
+    row = names.put(room.lead, "port", "7001", "our order service")
+    names.remove(room.lead, row.pk)
+    return (room.slug, row.pk)
 
 
 def nothing(room: Judged) -> tuple[Any, ...]:
@@ -217,7 +224,7 @@ HOOK_PATH = "T0HOOKPATH"
 FIRST = reports.CAUSE_KEY
 NO_ROWS = {
     f"{name}-{field}": n
-    for name in ("hosts", "markers", "phases", "statements")
+    for name in ("hosts", "markers", "phases", "statements", "names")
     for field, n in (("TOTAL_FORMS", 0), ("INITIAL_FORMS", 0))
 }
 
@@ -362,6 +369,7 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator", "post", (404,), data={"do": "undo", "made": "1.2-3"}),
     ],
     "case-yaml": [Row("viewer")],
+    "name-back": [Row("investigator", "post", (302,), removed_name)],
     "clocks": [
         Row("viewer"),
         Row(

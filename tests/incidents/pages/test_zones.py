@@ -177,7 +177,7 @@ def test_a_host_in_no_known_zone_is_refused_in_words(reader: Client, zone: str) 
 
 def test_markers_of_the_case_and_deeds_are_kept_in_utc(room: Room, reader: Client) -> None:
     slug = room.incident.slug
-    rows = {f"{name}-{field}": n for name in ("hosts", "phases", "statements") for field, n in (("TOTAL_FORMS", 0), ("INITIAL_FORMS", 0))}  # fmt: skip
+    rows = {f"{name}-{field}": n for name in ("hosts", "phases", "statements", "names") for field, n in (("TOTAL_FORMS", 0), ("INITIAL_FORMS", 0))}  # fmt: skip
     case: dict[str, Any] = rows | {
         "form": "case", "title": "Slow", "zone": WARSAW, "since": "2016-04-14T07:00", "markers-TOTAL_FORMS": 1,
         "markers-INITIAL_FORMS": 0, "markers-0-label": "sga_target", "markers-0-kind": "change", "markers-0-at": "2016-04-14T07:58",

@@ -10,7 +10,7 @@ from incidents.actions import case as actions
 from incidents.models.room.job import Job, JobKind
 from tests.incidents.pages.conftest import client_of
 
-LISTS = ("hosts", "markers", "phases", "statements")
+LISTS = ("hosts", "markers", "phases", "statements", "names")
 
 
 def form(**fields):
