@@ -18,6 +18,7 @@ from incidents.actions import (
     findings,
     handover,
     members,
+    names,
     notes,
     plan,
     quarantine,
@@ -54,6 +55,8 @@ def fill(lead: Room, places: range = range(3)) -> None:
         case.put_host(lead, f"db{place + 2}", {"os": "solaris", "tz": "Europe/Warsaw"})
         case.put_marker(lead, {"label": f"change {place}", "kind": "change", "at": AT, "changed": ["sga_target"]})
         case.put_statement(lead, {"name": "users_hit", "text": f"{place + 1} of 9 sites", "author_label": "the desk"})
+        names.put(lead, "port", str(7001 + place), "our order service")
+        names.remove(lead, names.put(lead, "path", f"/u0{place}/orders", "the order files").pk)
         note = notes.add(member, f"Seen by @{lead.user.username} too, number {place}.", finding_key=key)
         notes.reply(lead, note.pk, f"Yes, @{member.user.username}.")
         notes.edit(member, note.pk, f"Seen by @{lead.user.username} as well, number {place}.")
