@@ -21,7 +21,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import bare, finite, idle_reason, known, moments, named, names_of, stack_names
+from rules.observers.frames import (
+    NAMED_FRAMES,
+    bare,
+    finite,
+    idle_reason,
+    known,
+    moments,
+    named,
+    names_of,
+    stack_names,
+)
 from rules.observers.observer import MOST, Lines, Sighting, figure, place
 from rules.signatures.signatures import Seen
 
@@ -133,6 +143,21 @@ PARKED_STATE = re.compile(
 PARKED = "waits for the next message or moment, while others stand elsewhere"
 """Why a goroutine is idle that no signature knows."""
 
+TAKES = frozenset({"pool-exhausted"})
+"""Mechanisms of waits that look at rest by their leaf: a pool is made of a queue, in which workers wait for work as well."""
+
+ROUNDS = frozenset({"fixed-sleep"})
+"""Mechanisms of a thread that sleeps until its next round."""
+
+BETWEEN_ROUNDS = "sleeps until its next round, beside workers that wait for work"
+"""Why a thread is idle that sleeps alone in a whole dump: many programs have such a clock of their own."""
+
+TASK = re.compile(
+    r"(?:[\w.]+/)?java\.util\.concurrent\.(?:ThreadPoolExecutor\.runWorker|FutureTask\.run\w*|ForkJoinTask\.doExec)"
+    r"|run \(thread\.py\)|System\.Threading\.ThreadPoolWorkQueue\.Dispatch|net/http\.\(\*conn\)\.serve"
+)
+"""Functions of a pool's thread below which it does a piece of work."""
+
 RUNNING = re.compile(r"RUNNABLE\b.*|running\b.*|runnable\b.*|active\S*|R|run", re.I)
 """States of threads that run, or that stand in a call of which the runtime does not know that it waits."""
 
@@ -177,6 +202,18 @@ class Thread:
         """Return the first function of the program itself: of no library, and known to no signature."""
         return next((f for f in self.frames if not LIBRARY.match(f) and not ROOT.fullmatch(f) and not _known(f)), None)
 
+    @functools.cached_property
+    def mechanisms(self) -> frozenset[str]:
+        """Return the mechanisms that signatures name for the functions near the leaf."""
+        found = (_mechanism(f) for f in self.frames[:NAMED_FRAMES])
+        return frozenset(m for m in found if m is not None)
+
+    @property
+    def sleeps_alone(self) -> bool:
+        """Return whether it sleeps outside of a piece of work of a pool."""
+        leaf = _mechanism(self.frames[0]) if self.frames else None
+        return leaf in ROUNDS and not any(TASK.fullmatch(f) for f in self.frames)
+
     def names(self) -> tuple[Seen, ...]:
         """Return by which names signatures may know the stack; of a leaf whose side is known, only those of that side."""
         return (*names_of(self.frames[0], self.row["kernel"]), *stack_names(self.frames[1:])) if self.frames else ()
@@ -185,6 +222,12 @@ class Thread:
 @functools.lru_cache(maxsize=20_000)
 def _known(frame: str) -> bool:
     return known(names_of(frame)) is not None
+
+
+@functools.lru_cache(maxsize=20_000)
+def _mechanism(frame: str) -> str | None:
+    found = known(names_of(frame))
+    return found.mechanism if found else None
 
 
 def threads(case: CaseTables) -> Iterator[Sighting]:
@@ -230,7 +273,7 @@ def _of_dump(listed: Sequence[Thread], told: Sequence[Thread]) -> Iterator[Sight
     stand: list[Thread] = []
     for thread in listed:
         reason = idle_reason(stack_names(thread.frames))
-        if reason and not thread.waits_for_lock:
+        if reason and not thread.waits_for_lock and not thread.mechanisms & TAKES:
             idle.append((reason, thread))
         else:
             stand.append(thread)
@@ -238,13 +281,25 @@ def _of_dump(listed: Sequence[Thread], told: Sequence[Thread]) -> Iterator[Sight
     if len(parked) < len(stand):
         idle += [(PARKED, t) for t in parked]
         stand = [t for t in stand if t not in set(parked)]
-    of = sum(_count(stand).values())
     chosen = len(listed) <= EXCERPT
+    sleepers = [t for t in stand if t.sleeps_alone]
+    if not chosen and len(_count(sleepers)) == 1 and _workers_at_rest(idle):
+        idle += [(BETWEEN_ROUNDS, t) for t in sleepers]
+        stand = [t for t in stand if t not in set(sleepers)]
+    of = sum(_count(stand).values())
     yield from _locks(stand, listed, told, of, chosen)
     yield from _places(stand, of, bool(idle), chosen)
     yield from _running(stand)
     if idle:
         yield _idle(idle, of)
+
+
+def _workers_at_rest(idle: Iterable[tuple[str, Thread]]) -> bool:
+    """Return whether several threads are idle in the same place, as workers of a pool are."""
+    places: dict[tuple[str, ...], list[Thread]] = {}
+    for _, thread in idle:
+        places.setdefault(thread.place, []).append(thread)
+    return any(sum(_count(held).values()) >= CONVOY for held in places.values())
 
 
 def _count(held: Iterable[Thread]) -> dict[Any, int]:

@@ -171,3 +171,33 @@ def test_the_switch_of_a_kernel_is_no_place_and_its_functions_are_no_program():
         stack(1, "nfsd", "mi_switch+0xe1", "sleepq_wait+0x2c", "_sleep+0x1f0", "some_driver_wait+0x64", kernel=True)
     )
     assert made.headline == '"nfsd" stands in _sleep, called by some_driver_wait'
+
+
+TAKE = ("jdk.internal.misc.Unsafe.park", "java.util.concurrent.LinkedBlockingQueue.take")
+WORKER = ("java.util.concurrent.ThreadPoolExecutor.runWorker", "java.lang.Thread.run")
+AT_REST = (*TAKE, "java.util.concurrent.ThreadPoolExecutor.getTask", *WORKER)
+
+
+def test_who_takes_out_of_a_pool_waits_though_the_queue_below_is_a_place_of_rest():
+    rows = [stack(1 + 10 * n, f"exec-{n}", *TAKE, "shop.ConnectionPool.borrow", *WORKER) for n in range(4)]
+    rows += [stack(51, "exec-9", *AT_REST)]
+    waits, rest = seen(*rows)
+    assert (waits.kind, waits.value, waits.share) == ("standing", 4.0, 1.0)
+    assert {"symbol": "shop.ConnectionPool.borrow"} in waits.seen
+    assert (rest.kind, rest.value) == ("idle", 1.0)
+
+
+@pytest.mark.parametrize(("workers", "inside", "idle"), [(3, (), True), (2, (), False), (3, WORKER, False)])
+def test_one_that_sleeps_alone_beside_workers_at_rest_is_idle(workers: int, inside: tuple[str, ...], idle: bool):
+    rows = [stack(1 + 10 * n, f"exec-{n}", *AT_REST) for n in range(workers)]
+    rows += [stack(51, "clock", "java.lang.Thread.sleep", "shop.Clock.main", *inside)]
+    rows += [stack(61, "other", "java.lang.Object.wait", "java.lang.ref.ReferenceQueue.remove", "java.lang.Thread.run")]
+    kinds = {s.kind: s for s in seen(*rows)}
+    assert ("standing" not in kinds) == idle
+    assert kinds["idle"].value == workers + 1 + idle
+
+
+def test_two_that_sleep_in_a_whole_dump_are_told():
+    rows = [stack(1 + 10 * n, f"exec-{n}", *AT_REST) for n in range(3)]
+    rows += [stack(51 + 10 * n, f"w-{n}", "java.lang.Thread.sleep", "shop.Retry.pause") for n in range(2)]
+    assert [s.value for s in seen(*rows) if s.kind == "standing"] == [2.0]
