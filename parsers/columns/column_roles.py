@@ -32,6 +32,11 @@ CLOCK = r"^([0-9]{1,2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]+)?)(?: ?([AaPp])\.?[Mm]
 NUMBER = r"^[+-]?(?:[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?%?$"
 STAMPS = {"epoch": EPOCH, "iso": ISO, "slashed": SLASHED, "clock": CLOCK}
 ELAPSED_WORDS = r"(?i)elapsed|connect|latency|duration|response|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
+TIMED_WORDS = r"(?i)elapsed|latency|duration|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit|[(_\[ ](?:ms|msec|us|ns|s|sec)[)\] ]?$"
+"""Those of them that say a time by themselves, or a unit; a wide table also counts connections and responses."""
+
+NARROW = 12
+"""Maximum number of columns of a list in which somebody timed connects; wider ones are what a program says of itself."""
 
 JMETER = {"timeStamp", "elapsed", "label"}
 
@@ -131,7 +136,8 @@ def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]
         ok = names.index("success") if "success" in names else None
         columns = Columns(time, names.index("elapsed"), UNITS["ms"], names.index("label"), ok=ok)
         return columns, "the names are those of JMeter's list of results, whose times are in ms"
-    elapsed = next((n for n in numbers if re.search(ELAPSED_WORDS, names[n])), None)
+    words = ELAPSED_WORDS if len(names) <= NARROW else TIMED_WORDS
+    elapsed = next((n for n in numbers if re.search(ELAPSED_WORDS, names[n]) and re.search(words, names[n])), None)
     label = texts[0] if len(texts) == 1 else None
     clock = "no column holds stamps" if time is None else f"column {time + 1} holds stamps"
     if elapsed is not None:

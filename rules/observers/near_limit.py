@@ -45,9 +45,11 @@ PAIRS = (
     (r"memory\.current", "memory.max"),
     (r"memory\.max_usage_in_bytes", "memory.limit_in_bytes"),
     (r"pids\.current", "pids.max"),
+    (r"scur", "slim"),
     (r"(.*?)[._ ]?(?:used|in use|inuse|current)$", r"\1 (?:limit|max|maximum|total)"),
 )
-"""Name of what is used, and the pattern of the name of its limit in the same listing."""
+"""Name of what is used, and the pattern of the name of its limit in the same listing; `scur` and `slim` are the sessions
+of HAProxy's statistics."""
 
 
 DESCRIPTORS = r"(?i)^(?:process\.max-file-descriptor|(?:max )?open files|nofiles?(?:\(descriptors\))?|(?:open )?descriptors|open_fds)$"
@@ -154,7 +156,7 @@ def _listed(case: CaseTables) -> Iterator[Sighting]:
 
 def _paired(case: CaseTables) -> Iterator[Sighting]:
     """Yield pairs of a used and an allowed figure that stand in one artifact under the same item."""
-    named = pl.col("name").str.contains(r"(?i)count$|max|limit|usage|current|used|in.?use|total$")
+    named = pl.col("name").str.contains(r"(?i)count$|max|limit|usage|current|used|in.?use|total$|^s(?:cur|lim)$")
     columns = ["artifact_id", "host", "phase", "clock", "line_no", "t_local", "name"]
     counters = case.scan("counters", [*columns, "item", "value"]).filter(named)
     params = case.scan("params", [*columns, "entity", "num"]).filter(named).rename({"entity": "item", "num": "value"})

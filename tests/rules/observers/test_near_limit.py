@@ -103,3 +103,10 @@ def test_open_descriptors_against_the_soft_limit_beside_them(n: int, stands: boo
     assert measures(tables) == [("descriptors_used_pct", 10.0 * n)]
     case = Case.of_tables({t: [{"line_no": k, **row} for k, row in enumerate(rows, 1)] for t, rows in tables.items()})
     assert any(not s.normal for s in observe(case)) is stands
+
+
+@pytest.mark.parametrize(("used", "stands"), [(7.0, False), (8.0, True)])
+def test_sessions_of_a_proxys_server_and_their_limit(used: float, stands: bool) -> None:
+    rows = [{"item": "app1", "name": name, "value": value} for name, value in (("scur", used), ("slim", 10.0))]
+    found = seen("counters", *rows, {"item": "other", "name": "slim", "value": 8.0})
+    assert [s.subject for s in found] == (["app1 scur"] if stands else [])

@@ -9,7 +9,9 @@ Samples::
     10:15:00;0,31
     1598877345 0.042
 
-Tables: conn_times if a column is a duration, else counters (grp `csv`, one row for each cell, `item` the label). Only the uploader
+Tables: conn_times if a column is a duration, else counters (grp `csv`, one row for each cell, `item` the label: the
+only column of words, or in a listing without stamps the first one whose words all differ). In a wide table connects and responses
+without a unit are counts. Only the uploader
 knows the meaning of the columns: it is guessed (stamps by their form, durations by the header's word), the table is read that way,
 and a question is asked; the answer (`time=1 elapsed=3:ms label=host`) comes back as a hint. Clock: wall-utc for epochs and stamps
 with a zone, wall-local for others, none without stamps. Traps: `07/04/07` needs a separate question (day or month first);
@@ -23,6 +25,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -168,6 +171,8 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
     cells = [row for row in lines_cut if len(row) == width and not (header and row == first)]
     kinds = [kind_of([row[n] for row in cells]) for n in range(width)]
     columns, reason = suggested(kinds, names)
+    if columns.label is None and columns.time is None and columns.elapsed is None:
+        columns = replace(columns, label=_names_of_things(cells, kinds))
     questions = []
     answer = source.hints.columns
     if answer:
@@ -250,6 +255,15 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         "days": 0,
         "nameless": not (header or pairs or answer),
     }
+
+
+def _names_of_things(cells: Sequence[Sequence[str]], kinds: Sequence[str]) -> int | None:
+    """Return the first column of words that differ in each row: what the rows of a listing are about."""
+    for n, kind in enumerate(kinds):
+        words = [row[n] for row in cells]
+        if kind == "text" and len(words) > 1 and all(words) and len(set(words)) == len(words):
+            return n
+    return None
 
 
 def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:

@@ -132,3 +132,25 @@ def test_an_hour_that_a_clock_of_twelve_has_not_gives_no_time():
 def test_a_log_with_fields_between_bars_is_no_table(message, kind):
     lines = [f"2017-11-19 14:53:{n} | err | {message}" for n in range(10, 15)]
     assert read_bytes("\n".join(lines).encode()).account.kind == kind
+
+
+def wide(columns: int) -> bytes:
+    """Return a listing of three things with `connect` among its counts, as programs export of themselves."""
+    names = ["# group", "name", "connect", *(f"count{n}" for n in range(columns - 3))]
+    rows = [["orders", name, "22", *("1" for _ in range(columns - 3))] for name in ("FRONTEND", "app1", "BACKEND")]
+    return "\n".join(",".join(row) for row in (names, *rows)).encode()
+
+
+@pytest.mark.parametrize(("columns", "timed"), [(12, True), (13, False)])
+def test_a_wide_table_counts_connects(columns, timed):
+    assert ("conn_times" in read_bytes(wide(columns)).account.tables) == timed
+
+
+def test_the_rows_of_a_listing_are_named_by_the_words_that_differ():
+    rows = read_bytes(wide(13)).table("counters")
+    assert rows["item"].unique(maintain_order=True).to_list() == ["FRONTEND", "app1", "BACKEND"]
+
+
+def test_a_unit_says_a_time_in_a_wide_table_as_well():
+    named = wide(13).replace(b"connect", b"connect_ms", 1)
+    assert read_bytes(named).table("conn_times")["elapsed_s"].to_list() == [0.022] * 3
