@@ -5,7 +5,7 @@ processes that a signal killed or that ended with a code other than 0. What a lo
 Normal: errors that programs expect (`HARMLESS`, and ENOENT or EACCES of a path whose file name is found elsewhere in the
 trace); they are left out.
 `failure` is set where the process exits within `NEXT` of its own calls without another success on that call and target,
-or repeats the failing call `AGAIN` times.
+repeats the failing call `AGAIN` times, or reports an error within `NEXT` lines each time that it failed, twice or more.
 Worked example: connect to 10.0.0.9:1521 ECONNREFUSED, then write to stderr and exit_group(1): one failure, gave up.
 Cost: the failed calls, and the last calls of each process that has one. Source: intro(2), errno(3), connect(2).
 """
@@ -38,6 +38,12 @@ AGAIN = 10
 
 NEXT = 12
 """Maximum number of lines from an error to the exit for which the exit is what the caller did next."""
+
+REPORTED = 2
+"""Minimum number of like errors, each of which the caller reported: one may be a remark in passing."""
+
+REPORT = r"(?i)\b(?:error|fatal|panic|severe|exception|traceback|fail(?:ed|ure)|cannot|can't|could not|unable to|abort(?:ed|ing))\b"
+"""Words with which programs report an error in what they write; a tracer shows the first characters of it."""
 
 MANY = 0.05
 """Minimum part of failed calls of one name in a table of totals."""
@@ -99,23 +105,34 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     # Of several errors before an exit, only the last one of its process can be what ended it.
     last = pl.col("line_no") == pl.col("line_no").max().over("artifact_id", "pid")
     rows = rows.with_columns((pl.col("gave_up") & last).alias("gave_up"))
+    rows = _with_reports(case, rows)
     groups = (
         rows.group_by(GROUP)
-        .agg(pl.len().alias("n"), pl.col("gave_up").any())
+        .agg(pl.len().alias("n"), pl.col("gave_up").any(), pl.col("report").is_not_null().all().alias("reported"))
         .with_columns(pl.col("err").is_in(OPTIONAL).alias("optional"))
     )
-    groups = groups.filter(pl.col("gave_up") | ~pl.col("optional") | (pl.col("n") >= AGAIN))
+    groups = groups.with_columns(pl.col("reported") & (pl.col("n") >= REPORTED))
+    groups = groups.filter(pl.col("gave_up") | ~pl.col("optional") | (pl.col("n") >= AGAIN) | pl.col("reported"))
     for group in groups.sort("gave_up", "optional", "n", descending=[True, False, True]).head(30).iter_rows(named=True):
         same = rows.filter(*(pl.col(c).eq_missing(pl.lit(group[c], rows.schema[c])) for c in GROUP)).sort("line_no")
         first = same.filter("gave_up").row(0, named=True) if group["gave_up"] else same.row(0, named=True)
         again = group["n"] >= AGAIN and not group["optional"]
         what = (
-            ", then the process exited with an error" if group["gave_up"] else ", tried again" if group["n"] > 1 else ""
+            ", then the process exited with an error"
+            if group["gave_up"]
+            else ", and the caller reported an error each time"
+            if group["reported"]
+            else ", tried again"
+            if group["n"] > 1
+            else ""
         )
         times = f"{group['n']:,} times " if group["n"] > 1 else ""
         lines = list(_line(first["artifact_id"], first["line_no"], "error"))
         if group["gave_up"]:
             lines += _line(first["artifact_id"], first["exit"], "exit")
+        elif group["reported"]:
+            lines += _line(first["artifact_id"], first["report"], "report")
+            lines += _line(first["artifact_id"], same["line_no"][-1], "last error")
         elif group["n"] > 1:
             lines += _line(first["artifact_id"], same["line_no"][-1], "last error")
         timed = same.filter(pl.col("own_s") >= 0)
@@ -135,8 +152,24 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             seconds=seconds or None,
             n=group["n"],
             seen=seen(first, errno=first["err"]),
-            failure=bool(group["gave_up"] or again),
+            failure=bool(group["gave_up"] or again or group["reported"]),
         )
+
+
+def _with_reports(case: CaseTables, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the line `report` in which the process of each error wrote of one within the next lines; NULL for none."""
+    pids = pl.col("pid").is_in(rows["pid"].unique().implode())
+    writes = pl.col("name").str.contains("^(?:p?write(?:64|v)?|send(?:to|msg)?)$")
+    says = pids & writes & pl.col("args").fill_null("").str.contains(REPORT)
+    said = case.scan("syscalls", ["artifact_id", "pid", "line_no", "args"], says).select(
+        "artifact_id", "pid", pl.col("line_no").alias("report")
+    )
+    reports = said.sort("report").collect(engine="streaming")
+    joined = rows.sort("line_no").join_asof(
+        reports, left_on="line_no", right_on="report", by=["artifact_id", "pid"], strategy="forward", coalesce=False
+    )
+    near = pl.col("report") - pl.col("line_no") <= NEXT
+    return joined.with_columns(pl.when(near).then("report").alias("report"))
 
 
 def _ends(case: CaseTables) -> Iterator[Sighting]:

@@ -64,3 +64,30 @@ def test_how_processes_ended() -> None:
     assert [s.headline for s in made] == ["2 processes were killed by SIGKILL", "process 8 ended with code 2"]
     assert [c.line_from for c in made[0].lines] == [7, 8]
     assert not any(s.failure for s in made), "an end alone names no step that failed"
+
+
+FULL = {"name": "mmap", "err": "ENOMEM"}
+
+
+def wrote(text: str) -> dict[str, Any]:
+    return {"name": "write", "fd": 2, "args": f'2, "{text}"..., 40'}
+
+
+def test_an_error_that_the_caller_reports_each_time_is_a_failure() -> None:
+    (one,) = calls(FULL, wrote("10:00 ERROR no segment"), FULL, wrote("10:01 ERROR no segment"))
+    assert one.failure
+    assert one.headline.endswith("and the caller reported an error each time")
+    assert [c.line_from for c in one.lines] == [1, 2, 3]
+
+
+def test_one_report_or_one_error_without_a_report_is_none() -> None:
+    assert not calls(FULL, wrote("ERROR no segment"))[0].failure
+    assert not calls(FULL, wrote("ERROR no segment"), FULL, wrote("done"))[0].failure
+    far = [{"name": "read"}] * NEXT
+    assert not calls(FULL, wrote("ERROR x"), FULL, *far, wrote("ERROR x"))[0].failure
+
+
+def test_an_optional_file_whose_absence_is_reported_is_told() -> None:
+    absent = {"name": "open", "path": "/etc/shop.conf", "err": "ENOENT"}
+    (one,) = calls(absent, wrote("cannot open shop.conf"), absent, wrote("cannot open shop.conf"))
+    assert one.failure
