@@ -23,7 +23,7 @@ Stamps without a year (klog, syslog) count from the first of January, those of a
 Rows of a table of events, and of things in a bad state (Exited (137)), are lines of a log too. What nslookup, dig, resolvectl and
 traceroute print of one step is a line with its elapsed time; so are the units of systemd-analyze and the percentiles of load tests.
 A number alone below a command (`lsof -p 4711 | wc -l`) is a counter of grp command under its name. Lines of /proc/interrupts and
-/proc/stat are counters of mode total, with the processor as item.
+/proc/stat are counters of mode total, with the processor as item; `wc -l /proc/PID/maps` is one of mode level, with the process.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 from parsers.formats.general.text import call_trees, records, reports, stacks, tables
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
-from parsers.formats.general.text.proc_lines import counted
+from parsers.formats.general.text.proc_lines import LINES, counted
 from parsers.formats.general.text.single_lines import (
     ADVICE,
     ATTRIBUTION,
@@ -413,12 +413,19 @@ class Paragraphs:
         return counted[key]
 
     def _is_counted(self, no: int, line: str) -> bool:
-        """Take a line of /proc with counters that only rise."""
+        """Take a line of /proc with counters that only rise, or the number of lines of such a file."""
         if self.state.get("advice") or not (counts := counted(line)):
             return False
         self._decide()
         for group, item, name, value in counts:
-            made = {"grp": group, "item": item, "name": name, "value": value, "unit": None, "mode": "total"}
+            made = {
+                "grp": group,
+                "item": item,
+                "name": name,
+                "value": value,
+                "unit": None,
+                "mode": "level" if group == LINES else "total",
+            }
             sample = self._sample(f"{group} {item}", name)
             self._add("counters", no, t_local=self.state.get("now"), sample=sample, **made)
         return True

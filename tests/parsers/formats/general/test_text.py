@@ -97,6 +97,20 @@ def test_times_of_day_go_over_midnight_and_ask_for_the_day():
     assert told.table("logs")["t_local"].to_list() == [1704239999.0, 1704240001.0]
 
 
+def test_a_line_of_a_proxy_has_its_stamp_behind_the_client():
+    line = '192.0.2.9:57226 [28/Nov/2026:08:37:37.380] shop orders/app1 0/615/1/155/771 200 121 - - ---- 10/10/9/1/0 0/8 "GET / HTTP/1.1"\n'
+    rows = read_bytes((line * 3).encode()).table("logs")
+    assert rows["t_local"].to_list() == [1795855057.38] * 3
+    assert rows["text"][0].startswith("shop orders/app1 0/615/1/155/771 200")
+
+
+def test_the_number_of_lines_of_a_file_of_a_process_is_a_level():
+    (row,) = read_bytes(b"65519 /proc/21626/maps\n").table("counters").to_dicts()
+    assert (row["grp"], row["item"], row["name"], row["value"], row["mode"]) == (
+        "lines of /proc/PID", "21626", "maps", 65519.0, "level",
+    )  # fmt: skip
+
+
 def test_a_stamp_of_another_sort_has_no_time_and_says_so_once():
     reading = read_bytes(b"2024-01-02 03:04:05 a\n1704164645 b\n1704164646 c\n", Hints(kind="text"))
     assert reading.table("logs")["t_local"].is_null().to_list() == [False, True, True]
