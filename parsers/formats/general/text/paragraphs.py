@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from parsers.formats.general.text import call_trees, records, reports, stacks, tables
+from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
 from parsers.formats.general.text.proc_lines import LINES, counted
@@ -413,8 +414,11 @@ class Paragraphs:
         return counted[key]
 
     def _is_counted(self, no: int, line: str) -> bool:
-        """Take a line of /proc with counters that only rise, or the number of lines of such a file."""
-        if self.state.get("advice") or not (counts := counted(line)):
+        """Take a line of /proc or of a store with counters that only rise, or the number of lines of a file of /proc."""
+        if self.state.get("advice"):
+            return False
+        counts = counted(line) or [(COMMANDS, *field) for field in fielded(line)]
+        if not counts:
             return False
         self._decide()
         for group, item, name, value in counts:

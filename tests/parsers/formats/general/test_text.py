@@ -104,6 +104,13 @@ def test_a_line_of_a_proxy_has_its_stamp_behind_the_client():
     assert rows["text"][0].startswith("shop orders/app1 0/615/1/155/771 200")
 
 
+def test_the_totals_of_a_stores_commands_are_counters():
+    rows = read_bytes(b"# Commandstats\ncmdstat_get:calls=152,usec=1052,usec_per_call=6.92\n").table("counters")
+    assert rows.select("grp", "item", "name", "value").rows() == [
+        ("commands of a store", "get", name, value) for name, value in (("calls", 152.0), ("usec", 1052.0), ("usec_per_call", 6.92))
+    ]  # fmt: skip
+
+
 def test_the_number_of_lines_of_a_file_of_a_process_is_a_level():
     (row,) = read_bytes(b"65519 /proc/21626/maps\n").table("counters").to_dicts()
     assert (row["grp"], row["item"], row["name"], row["value"], row["mode"]) == (

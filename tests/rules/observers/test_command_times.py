@@ -1,0 +1,47 @@
+"""The command that takes a store's time, on both sides of the bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.command_times import GROUP, observe
+from rules.observers.observer import Sighting
+
+
+def seen(**commands: tuple[int, float]) -> list[Sighting]:
+    rows: list[dict[str, Any]] = [
+        {"line_no": n, "grp": GROUP, "item": item, "name": name, "value": value}
+        for n, (item, (calls, usec)) in enumerate(commands.items(), 1)
+        for name, value in (("calls", float(calls)), ("usec", usec))
+    ]
+    return list(observe(Case.of_tables({"counters": rows}).with_text()))
+
+
+def test_the_command_with_most_of_the_time_is_told() -> None:
+    (made,) = seen(keys=(4, 6_700_000.0), get=(152, 1000.0))
+    assert made.headline == "keys took 6.700 s in 4 calls, 1.675 s each: 100.0 % of the time of all commands"
+    assert made.seen == ({"event": "store-command keys"},)
+    assert not made.normal
+
+
+@pytest.mark.parametrize(
+    ("calls", "usec", "other"),
+    [(10, 99_999.0, 0.0), (11, 100_000.0, 0.0), (10, 100_000.0, 100_001.0)],
+    ids=["together not felt", "short calls", "less than half"],
+)
+def test_below_a_bound_it_is_a_measure(calls: int, usec: float, other: float) -> None:
+    (made,) = seen(keys=(calls, usec), get=(1000, other))
+    assert made.normal or made.subject == "get"
+
+
+def test_at_the_bounds_it_stands_out() -> None:
+    (made,) = seen(keys=(10, 100_000.0), get=(1000, 100_000.0))
+    assert not made.normal
+
+
+def test_without_calls_nothing_is_told() -> None:
+    assert seen(keys=(0, 5.0)) == []
+    assert seen() == []
