@@ -149,7 +149,7 @@ class NameForm(RowForm):
 
     kind = forms.ChoiceField(choices=NameKind.choices, label="Kind", initial=NameKind.PORT)
     name = forms.CharField(
-        label="As the evidence writes it",
+        label="Name, as written",
         error_messages={"required": "Type the name as the evidence writes it."},
         widget=forms.TextInput(attrs={"placeholder": "7001, 10.0.0.7, /u02/orders"}),
     )

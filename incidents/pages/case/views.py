@@ -189,7 +189,7 @@ def _save(room: Room, form: SymptomForm, lists: dict[str, Rows]) -> None:
     _apply(lists["names"], put_name, lambda id: names.remove(room, id))
 
 
-def _apply(rows: Rows, put: Callable[[Row, int | None], None], remove: Callable[[int], None]) -> None:
+def _apply(rows: Rows, put: Callable[[Row, int | None], None], remove: Callable[[int], object]) -> None:
     """Carry out only what changed in a list: the activity record names actions, not saved forms."""
     for form in rows.forms:
         id = form.cleaned_data.get("id") if form.cleaned_data else None

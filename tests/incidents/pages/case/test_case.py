@@ -43,6 +43,7 @@ def test_symptom_hosts_markers_phases_and_statements_are_saved_together(judged):
     )
     data |= row("phases", artifact="1", line_from="1", line_to="6", phase="before")
     data |= row("statements", name="sessions", num="300", text="about 300 sessions", author_label="DBA")
+    data |= row("names", kind="port", name="7001", text="our order service")
     answer = client_of(judged.investigator).post(reverse("case", args=[judged.slug]), data)
     assert answer.status_code == 302
     incident = access.enter(judged.lead.user, judged.slug).incident
@@ -57,6 +58,13 @@ def test_symptom_hosts_markers_phases_and_statements_are_saved_together(judged):
     case = yaml.safe_load(exported.content)
     assert case["hosts"]["db1"]["ncpu"] == 16
     assert case["statements"][0]["num"] == 300
+    assert case["names"][0] | {"at": ""} == {
+        "kind": "port",
+        "name": "7001",
+        "text": "our order service",
+        "author": "nils",
+        "at": "",
+    }
 
 
 def test_an_error_anywhere_saves_nothing_and_keeps_what_was_typed(judged):

@@ -173,7 +173,7 @@ def test_observations_tell_names_and_the_verdict_stays(room: Room) -> None:
     make_artifact(room, RESOLVED, "resolved.txt")
     run_jobs()
     before = Evaluation.objects.latest("number").report
-    save(room, {"kind": "log text", "name": "Timeout reached on transaction", "text": "known <since> the move"})
+    names.put(room, "log text", "Timeout reached on transaction", "known <since> the move")
     run_jobs()
     after = Evaluation.objects.latest("number").report
     told = [one for one in after["observations"] if one["names"]]
