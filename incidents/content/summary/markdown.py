@@ -18,8 +18,13 @@ def written(content: Json, at: str, version: int | None, hashed: str, link: str)
         out.append(f"- **{cell['title']}:** {_with_words(cell, texts)}")
     for section in content["sections"]:
         out += ["", f"## {section['title']}", "", *_section(section)]
+    out += ["", "## Evidence cited", ""]
+    for source in content["sources"]:
+        out += [f"**\\[{source['n']}\\]** {escaped(source['label'])} {escaped(source['rule'])}".rstrip(), ""]
+        for cited in source["citations"]:
+            out += _cited(cited)
     if observed := content.get("observed"):
-        out += ["", f"## {OBSERVED}", ""]
+        out += [f"## {OBSERVED}", ""]
         for one in observed:
             means = f" ({escaped(one['means'])})" if one["means"] else ""
             out += [
@@ -27,11 +32,6 @@ def written(content: Json, at: str, version: int | None, hashed: str, link: str)
                 "",
                 *(_cited(one["cited"]) if one["cited"] else ()),
             ]
-    out += ["", "## Evidence cited", ""]
-    for source in content["sources"]:
-        out += [f"**\\[{source['n']}\\]** {escaped(source['label'])} {escaped(source['rule'])}".rstrip(), ""]
-        for cited in source["citations"]:
-            out += _cited(cited)
     out += [f"SHA-256 of this content: `{hashed}`", "", f"<{link}>", ""]
     return "\n".join(out)
 
