@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,9 @@ FACTS = pytest.StashKey[Counter[str]]()
 
 HERE = Path(__file__).parent
 KINDS = {path.name for path in (HERE / "corpus").iterdir()}
+
+BROWSER = "browser"
+"""Name of the folder of the browser's tests, and of the group that they are."""
 
 SKIPS = Path(__file__).with_name("skips.txt")
 
@@ -79,12 +82,26 @@ def pytest_collection_modifyitems(config, items):
             items[:] = [item for item in items if not item.get_closest_marker("night")]
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))
-    # Modules that share a fixture take long; the many short groups behind them keep all processes busy to the end.
-    items.sort(key=lambda item: group_of(item).startswith("kind "))
+    items.sort(key=lambda item: turn_of(group_of(item)))
+
+
+def turn_of(group: str) -> int:
+    """Return when a group of tests begins, if there are several processes (scripts/test keeps xdist to this order).
+
+    First the browser's, the longest, which mostly wait: one process has them while the others work. Then the modules that
+    share a fixture, and at the end the many short groups, which keep all processes busy to the end.
+    """
+    return 0 if group == BROWSER else 2 if group.startswith("kind ") else 1
 
 
 def group_of(item: pytest.Item) -> str:
-    """Name the tests that share a process: those about one kind of evidence, which read the same samples, or a module's."""
+    """Name the tests that share a process.
+
+    The browser's, one after the other, for a person does not wait as a test does; those about one kind of evidence, which
+    read the same samples; or a module's.
+    """
+    if item.path.is_relative_to(HERE / BROWSER):
+        return BROWSER
     if item.path.is_relative_to(HERE / "parsers") or item.path == HERE / "house" / "test_parsers.py":
         for word in re.split(r"[\[\]/-]", item.name)[1:]:
             if word in KINDS:
@@ -103,7 +120,22 @@ def pytest_sessionfinish(session):
         session.config.workeroutput["facts"] = dict(session.config.stash[FACTS])
 
 
+def seconds_of_parts(reports: Iterable[object]) -> dict[str, float]:
+    """Sum how long the tests of each folder under `tests` took, their fixtures included."""
+    seconds: dict[str, float] = defaultdict(float)
+    for report in reports:
+        if isinstance(report, pytest.TestReport):
+            seconds[report.nodeid.removeprefix("tests/").split("/")[0]] += report.duration
+    return seconds
+
+
 def pytest_terminal_summary(terminalreporter):
+    told = seconds_of_parts(report for reports in terminalreporter.stats.values() for report in reports)
+    if len(told) > 1:
+        words = ", ".join(
+            f"{part} {seconds:.0f} s" for part, seconds in sorted(told.items(), key=lambda told: -told[1])
+        )
+        terminalreporter.write_line(f"tests took, all processes together: {words}")
     facts = terminalreporter.config.stash[FACTS]
     if facts:
         terminalreporter.write_line(f"corpus: {facts['checked']} facts checked, {facts['waived']} waived")

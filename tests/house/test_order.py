@@ -1,0 +1,42 @@
+"""In what order several processes take the tests, and what a run tells of its time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import BROWSER, HERE, group_of, seconds_of_parts, turn_of
+
+
+class Item:
+    """A test as far as its place decides."""
+
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid, self.name = nodeid, nodeid.split("::")[-1]
+        self.path = HERE.parent / nodeid.split("::")[0]
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "group", "turn"),
+    [
+        ("tests/browser/test_story.py::test_one", BROWSER, 0),
+        ("tests/browser/test_notes.py::test_one[dark]", BROWSER, 0),
+        ("tests/config/test_up.py::test_one", "tests/config/test_up.py", 1),
+        ("tests/parsers/formats/test_corpus.py::test_one[truss/plain]", "kind truss", 2),
+    ],
+)
+def test_the_browser_s_tests_are_one_group_that_begins_first(nodeid, group, turn):
+    assert group_of(Item(nodeid)) == group
+    assert turn_of(group) == turn
+
+
+def report(nodeid: str, seconds: float) -> pytest.TestReport:
+    return pytest.TestReport(nodeid, (nodeid, 0, ""), {}, "passed", None, "call", duration=seconds)
+
+
+def test_seconds_are_summed_by_folder():
+    reports = [
+        report("tests/rules/test_a.py::x", 1.5),
+        report("tests/rules/b/test_b.py::y", 2),
+        report("tests/lab/test_c.py::z", 3),
+    ]
+    assert seconds_of_parts([*reports, "no report"]) == {"rules": 3.5, "lab": 3}
