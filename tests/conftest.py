@@ -74,15 +74,27 @@ def pytest_report_header():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave tests marked `night` to the night, and say which tests one process should run."""
-    if not draw.NIGHT and "night" not in config.option.markexpr:  # unless somebody asks for the mark
-        nightly = [item for item in items if item.get_closest_marker("night")]
+    """Leave tests to the night that are marked for it, and say which tests one process should run."""
+    if not draw.NIGHT:
+        named = any("::" in argument for argument in config.args)
+        nightly = {item for item in items if is_nightly(item, config.option.markexpr, named)}
         if nightly:
-            config.hook.pytest_deselected(items=nightly)
-            items[:] = [item for item in items if not item.get_closest_marker("night")]
+            config.hook.pytest_deselected(items=[item for item in items if item in nightly])
+            items[:] = [item for item in items if item not in nightly]
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))
     items.sort(key=lambda item: turn_of(group_of(item)))
+
+
+def is_nightly(item: pytest.Item, asked_marks: str, named: bool) -> bool:
+    """Tell whether scripts/test leaves a test to the night: it is marked `night`, or marked `drawn` and not drawn today.
+
+    Whoever asks for the mark `night`, or names a single test, gets it by day.
+    """
+    if item.get_closest_marker("night"):
+        return "night" not in asked_marks
+    mark = item.get_closest_marker("drawn")
+    return mark is not None and not named and not draw.is_drawn(item.nodeid, *mark.args)
 
 
 def turn_of(group: str) -> int:

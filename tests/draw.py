@@ -56,6 +56,11 @@ def drawn(cases: Sequence[T], count: int, name: Callable[[T], object] = str) -> 
     return [case for case in cases if str(name(case)) in chosen]
 
 
+def is_drawn(case: object, one_of: int) -> bool:
+    """Tell whether a case is tried: at night each, by day about one of so many. The other cases do not matter."""
+    return NIGHT or int(rank(case), 16) % one_of == 0
+
+
 def examples(count: int) -> int:
     """Return how many examples hypothesis shall make: `count` at night, by day a fifth of them."""
     return count if NIGHT else math.ceil(count / NIGHTLY)

@@ -31,6 +31,8 @@ from tests.rules.incidents.mutations import (
     without_statements,
 )
 
+pytestmark = pytest.mark.drawn(3)  # each judges a whole incident, seven seconds
+
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
