@@ -10,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 START_S = 300
+NOT_OURS = {"DATABASE_URL", "REDIS_URL", "EXHIBIT_URL", "POLARS_MAX_THREADS"}
+"""Variables of a test run that must not reach the Exhibit that it starts."""
 
 
 @dataclass
@@ -37,13 +39,15 @@ def served(
     env: dict[str, str] | None = None,
     checkout: Path = ROOT,
     python: str = sys.executable,
+    fill: Callable[[Path], None] = lambda var: None,
 ) -> Iterator[Served]:
     """Start everything, wait for the address, and stop it in order; RuntimeError with what it printed if it does not come.
 
-    `checkout`: the tree that is started, if not this one.
+    `checkout`: the tree that is started, if not this one. `fill` may put something into the folder before Exhibit starts there.
     """
     var = Path(tempfile.mkdtemp(prefix="exhibit-served-", dir="/tmp"))
-    kept = {key: value for key, value in os.environ.items() if key not in {"DATABASE_URL", "REDIS_URL", "EXHIBIT_URL"}}
+    fill(var)
+    kept = {key: value for key, value in os.environ.items() if key not in NOT_OURS}
     kept |= {"EXHIBIT_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONUNBUFFERED": "1"} | (
         env or {}
     )

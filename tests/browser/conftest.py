@@ -22,7 +22,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.served import Served, served
+from tests.browser.as_new import Shared, as_new, shared
+from tests.served import Served
 
 ARGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync", "--no-first-run")  # fmt: skip
 PASSWORD = "correct horse battery staple"
@@ -35,14 +36,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-# Fixtures live as long as a module of tests, not longer: while Playwright is on, its event loop runs in this thread, and tests
-# elsewhere that start a loop of their own must not find it there.
+@pytest.fixture(scope="package")
+def shared_exhibit() -> Iterator[Shared]:
+    with shared() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
-def exhibit() -> Iterator[Served]:
-    with served() as running:
-        yield running
+def exhibit(shared_exhibit: Shared) -> Served:
+    """Give the running Exhibit as after its first start: no people, no rooms, a link for the first administrator."""
+    return as_new(shared_exhibit)
+
+
+# Chromium lives as long as a module of tests, not longer: while Playwright is on, its event loop runs in this thread, and tests
+# elsewhere that start a loop of their own must not find it there.
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from config.embedded import run_dir
 from tests.browser.conftest import shot
 from tests.browser.test_story import new_room
-from tests.served import Served
+from tests.prepared import fill
+from tests.served import Served, served
 
 OUTAGE_S = 10.0
 SIZE = 64 * 2**20
@@ -31,6 +33,13 @@ BYTES_A_SECOND = 16 * 2**20
 WAITS = re.compile("goes on by itself")
 HALF_A_MINUTE = 30_000
 CONNECT_TIME = "time elapsed : 0,{:02d}\n"
+
+
+@pytest.fixture(scope="module")
+def exhibit() -> Iterator[Served]:
+    """Start an Exhibit of these tests' own: what they do to its servers reaches no other test."""
+    with served(fill=fill) as running:
+        yield running
 
 
 def processes(var: Path, program: str) -> list[int]:
