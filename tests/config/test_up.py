@@ -24,6 +24,7 @@ from django.core.management import CommandError
 from config import embedded, processes
 from config.children import command_line, wait_until
 from config.management.commands import up
+from tests.draw import drawn
 from tests.prepared import environment, fill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -279,7 +280,10 @@ def test_after_a_kill_of_all_the_next_start_recovers(var, running):
 @pytest.mark.services
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("worker-large", "worker-large"), ("web", "web"), ("postgres", "PostgreSQL"), ("broker", "the broker")],
+    [
+        *drawn([("worker-large", "worker-large"), ("web", "web")], 1),
+        *drawn([("postgres", "PostgreSQL"), ("broker", "the broker")], 1),
+    ],
 )
 def test_when_a_part_dies_it_says_which_and_ends_the_others(var, running, name, said):
     before = running.pids()
