@@ -7,7 +7,7 @@ from parsers.tables.schema import COMMON, TABLES
 from rules.judging.findings_table import TABLE as FINDINGS
 from rules.registry import derived
 from rules.reporting import rule_words
-from rules.writing.packs import open_library
+from tests.rules.library import library
 
 
 def _tables() -> dict[str, list[str]]:
@@ -32,7 +32,7 @@ def test_no_column_is_explained_that_no_table_has():
 
 
 def test_every_table_that_a_rule_names_is_explained():
-    for rule in open_library().rules:
+    for rule in library().rules:
         for need in (*rule.requires.all, *rule.requires.any, *rule.requires.confirms):
             if need.statement is None:
                 assert glossary.explain("table", need.table.removesuffix("_i")), f"{rule.id}: {need.table}"

@@ -8,8 +8,8 @@ import re
 
 from rules.collecting.commands import STATEMENTS, request
 from rules.registry import LIBRARY
-from rules.writing.loader import load_library
 from rules.writing.rule import Need
+from tests.rules.library import shipped_rules
 
 SQL = re.compile(r"\b(\w+)\.name = '(\w+)'")
 ALIAS = re.compile(r"\b(?:from|join) statements(?: as)? (\w+)")
@@ -20,7 +20,7 @@ OWN = {"symptom_bad", "symptom_normal"}
 def read_by_rules() -> set[str]:
     """Return names in the requirements of rules and in their SQL over `statements`; derived tables use `name ==`."""
     found = set()
-    for rule in load_library():
+    for rule in shipped_rules():
         needs = (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)
         found |= {n.statement for n in needs if n.statement}
         aliases = set(ALIAS.findall(rule.sql))

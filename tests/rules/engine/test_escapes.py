@@ -198,7 +198,7 @@ def test_more_rows_than_wanted_are_counted_and_folded() -> None:
 
 def test_a_million_rows_of_nothing(tmp_path: Path) -> None:
     """Check that a table with a million rows of NULLs fires no rule, fails none and does not count as evidence."""
-    from rules.writing.packs import open_library
+    from tests.rules.library import library
 
     rows = pl.DataFrame({"artifact_id": [1] * 1_000_000, "line_no": range(1, 1_000_001)})
     case = Case.of_tables({"ps": []})
@@ -210,7 +210,7 @@ def test_a_million_rows_of_nothing(tmp_path: Path) -> None:
     )
     assert case._frames is not None
     case._frames["syscalls"] = wide
-    chosen = [r for r in open_library().rules if any(n.table == "syscalls" for n in r.requires.all)]
+    chosen = [r for r in library().rules if any(n.table == "syscalls" for n in r.requires.all)]
     assert chosen
     with Sandbox() as sandbox:
         outcomes = Runner(case, sandbox, tmp_path).run(chosen)

@@ -8,26 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 from rules.case.reading import open_paths
 from rules.judging.evaluate import evaluate
 from rules.judging.truth import Truth, compare, load_truth
 from rules.model import Finding, Report
-from rules.writing.packs import Library, open_library
+from tests.rules.library import library
 
 CASES = Path(__file__).parents[2] / "cases"
 Change = Callable[[str, str], str]
 TimeMap = Callable[[float], float]
 FAIR = 10
 """Minimum decibans of a finding that counts as blame."""
-
-
-@cache
-def library() -> Library:
-    """Return the shipped rules, loaded once."""
-    return open_library()
 
 
 def judged(number: str, folder: Path, *changes: Change) -> Report:

@@ -22,14 +22,14 @@ from rules.case.reading import open_paths
 from rules.judging.evaluate import judge
 from rules.judging.truth import BLAMES, FAIR
 from rules.model import Finding, Report
-from rules.writing.packs import open_library
 from tests.draw import drawn
+from tests.rules.library import library
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 TROUBLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))["trouble"]
 COMPLAINT = {"text": "some logins take three seconds", "unit": "s", "bad": 3.0, "normal": 0.1}
 """A complaint in the room; none of these seconds are in the samples. With it rules have their full weight."""
-LIBRARY = open_library()
+LIBRARY = library()
 
 ROOMS = (
     ("vmstat",),

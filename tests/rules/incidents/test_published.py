@@ -16,6 +16,7 @@ from rules.case.reading import open_paths
 from rules.judging.evaluate import evaluate
 from rules.judging.truth import Compared, compare, load_truth
 from rules.model import Finding, Report
+from tests.rules.library import library
 from tests.rules.traces import SEEDS
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -40,7 +41,7 @@ def report(number: str, whole: bool, folder: Path) -> Report:
     else:
         spec, status = open_paths([CASES / number], CASES / number / "case.yaml", folder / f"{number}-cut")
     assert status == 0
-    return evaluate(spec)
+    return evaluate(spec, rules=library())
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from rules.case.case import Case
 from rules.case.reading import open_paths
 from rules.judging.evaluate import judge
 from rules.model import Report
-from rules.writing.packs import open_library
+from tests.rules.library import library
 
 PRODUCED = Path(__file__).parents[2] / "cases" / "produced"
 
@@ -38,7 +38,7 @@ CONVICTS = ("signature", "mechanism", "mechanism_and_artefact")
 
 def judged(folder: Path, scratch: Path) -> Report:
     spec, _ = open_paths([folder], None, scratch, [])
-    return judge(Case(spec, None), open_library().only(NAMED))
+    return judge(Case(spec, None), library().only(NAMED))
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -58,7 +58,7 @@ def test_recorded_mechanism_healthy_twin(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("layer", BLAMABLE)
 def test_every_layer_has_three_rules_that_convict(layer: str) -> None:
     able = [
-        r.id for r in open_library().rules
+        r.id for r in library().rules
         if layer == r.file.layer and any(c in CONVICTS for c in map(str, r.file.confidence.values()))
     ]  # fmt: skip
     assert len(able) >= 3, able

@@ -13,7 +13,7 @@ from rules.case.case import Case
 from rules.case.reading import open_paths
 from rules.judging.evaluate import judge
 from rules.model import Report
-from rules.writing.packs import open_library
+from tests.rules.library import library
 
 CASES = Path(__file__).parents[2] / "cases"
 RULES = {"MEM-001", "MEM-004", "MEM-005"}
@@ -39,7 +39,7 @@ LOOK_ALIKES = {
 
 def judged(folder: Path, scratch: Path) -> Report:
     spec, _ = open_paths([folder], None, scratch, [])
-    return judge(Case(spec, None), open_library().only(RULES))
+    return judge(Case(spec, None), library().only(RULES))
 
 
 def said(report: Report) -> list[tuple[str, str, str]]:

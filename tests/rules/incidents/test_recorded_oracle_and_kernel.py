@@ -12,7 +12,7 @@ from rules.case.case import Case
 from rules.case.reading import open_paths
 from rules.judging.evaluate import judge
 from rules.model import Report
-from rules.writing.packs import open_library
+from tests.rules.library import library
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -48,7 +48,7 @@ RULES = {rule for found in FIRES.values() for rule, *_ in found}
 
 def judged(folder: Path, scratch: Path) -> Report:
     spec, _ = open_paths([folder], None, scratch, [])
-    return judge(Case(spec, None), open_library().only(RULES))
+    return judge(Case(spec, None), library().only(RULES))
 
 
 @pytest.mark.parametrize("name", FIRES)

@@ -16,8 +16,8 @@ import yaml
 from rules.case.reading import open_paths
 from rules.judging.evaluate import RUNS, evaluate
 from rules.model import CaseSpec, Report, Statement
-from rules.writing.loader import load_library
 from tests.rules.incidents import seed001
+from tests.rules.library import library, shipped_rules
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 def judged(folder: Path, out: Path) -> Report:
     spec, status = open_paths([folder], None, out)
     assert status == 0
-    return evaluate(spec)
+    return evaluate(spec, rules=library())
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> CaseSpec:
 
 @pytest.fixture(scope="module")
 def report(spec: CaseSpec) -> Report:
-    return evaluate(spec)
+    return evaluate(spec, rules=library())
 
 
 def test_the_verdict_is_the_attach_of_shared_memory(report: Report) -> None:
@@ -252,7 +252,7 @@ def test_without_the_stall_nobody_is_blamed_for_attaching(tmp_path: Path) -> Non
 
 
 def test_without_statements_nobody_ties_the_traces(tmp_path: Path, spec: CaseSpec, report: Report) -> None:
-    bare = evaluate(replace(spec, statements=()))
+    bare = evaluate(replace(spec, statements=()), rules=library())
     assert {f.rule for f in bare.findings} >= {"CMP-001", "CMP-002", "LSN-003", "SHM-001"}
     assert not {f.rule for f in bare.findings} & {"NET-001", "NET-002", "LSN-006"}
     unmet = {n.rule: n.needs for n in bare.not_evaluable}
@@ -348,7 +348,7 @@ def test_cached_results_give_the_same_report(tmp_path: Path, spec: CaseSpec, rep
     assert (
         7
         <= len([p for p in kept if p.parent.name == "rules"])
-        <= len([r for r in load_library() if r.file.status in RUNS])
+        <= len([r for r in shipped_rules() if r.file.status in RUNS])
     )
     again = evaluate(spec, tmp_path)
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == kept

@@ -14,7 +14,7 @@ import pytest
 from rules.case.reading import open_paths
 from rules.judging.evaluate import evaluate
 from rules.model import Finding, Report
-from rules.writing.loader import load_library
+from tests.rules.library import shipped_rules
 from tests.rules.traces import SEEDS
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -27,7 +27,7 @@ def whole(number: str, folder: Path) -> Report:
     (text,) = SEEDS.glob(f"{number}_*.txt")
     spec, status = open_paths([text], CASES / f"{number}.yaml", folder / number)
     assert status == 0
-    made = evaluate(spec, rules=[rule for rule in load_library() if rule.area in AREAS])
+    made = evaluate(spec, rules=[rule for rule in shipped_rules() if rule.area in AREAS])
     assert not made.failed
     return made
 

@@ -18,6 +18,7 @@ from rules.judging.scoring import CAUSES
 from rules.model import CaseSpec, EvidenceGroup, FreeHypothesis, Report, Statement
 from rules.writing.loader import load_file
 from tests.rules.incidents import seed001
+from tests.rules.library import library
 from tests.rules.traces import SEEDS
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -35,7 +36,7 @@ def whole(number: str, folder: Path) -> CaseSpec:
 
 @pytest.fixture(scope="module")
 def seed_001(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return evaluate(whole("001", tmp_path_factory.mktemp("001")))
+    return evaluate(whole("001", tmp_path_factory.mktemp("001")), rules=library())
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def seed_004(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """
     spec = whole("004", tmp_path_factory.mktemp("004"))
     said = Statement("H-DB-SQL", text="slightly against: Oracle workload is not high", author="author")
-    return evaluate(replace(spec, statements=(*spec.statements, said)))
+    return evaluate(replace(spec, statements=(*spec.statements, said)), rules=library())
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> CaseSpec:
 
 @pytest.fixture(scope="module")
 def report(cut: CaseSpec) -> Report:
-    return evaluate(cut)
+    return evaluate(cut, rules=library())
 
 
 FEW = [

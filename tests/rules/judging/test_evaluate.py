@@ -18,8 +18,8 @@ from rules.model import CaseSpec
 from rules.reporting.html_page import page
 from rules.reporting.terminal import report as printed
 from rules.walking.whose_seconds import whose_seconds
-from rules.writing.loader import load_library
 from tests.rules.incidents import seed001
+from tests.rules.library import shipped_rules
 
 COVER = {
     "client_artifact": 1, "client_from": 3, "client_to": 4, "server_artifact": 2, "server_from": 3, "server_to": 4, "client_s": 1.872, "server_s": 1.792,
@@ -134,7 +134,7 @@ def test_what_speaks_against_a_finding_is_said() -> None:
             "shmid": 1,
         }
     ]
-    made = judge(Case.of_tables({"syscalls": calls, "pmap": pmap}), [r for r in load_library() if r.id == "SHM-001"])
+    made = judge(Case.of_tables({"syscalls": calls, "pmap": pmap}), [r for r in shipped_rules() if r.id == "SHM-001"])
     assert len(made.findings) == 51
     folded = next(f for f in made.findings if f.more)
     assert folded.headline.endswith("(and 11 more like it)")
@@ -148,7 +148,7 @@ def test_what_speaks_against_a_finding_is_said() -> None:
 
 def test_severity_words_are_the_four(tmp_path: Path) -> None:
     spec, _ = open_paths([seed001.CASE], None, tmp_path)
-    made = judge(Case(replace(spec, markers=())), load_library())
+    made = judge(Case(replace(spec, markers=())), shipped_rules())
     assert {f.severity for f in made.findings} <= {"info", "minor", "major", "critical"}
     assert {n.rule for n in made.not_evaluable} >= {"CMP-001", "CMP-002"}
     assert made.verdict.state == "suspect"

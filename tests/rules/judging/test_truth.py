@@ -19,7 +19,7 @@ from rules.judging.evaluate import judge
 from rules.judging.truth import Expected, Truth, compare, load_truth
 from rules.model import CaseSpec, Failed, Finding, NotEvaluable, Report, Verdict
 from rules.reporting import score_page
-from rules.writing.packs import open_library
+from tests.rules.library import library
 
 EMPTY = judge(Case(CaseSpec()), [])
 
@@ -163,7 +163,7 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 """
 
 
-QUICK = open_library().only({"IO-002", "CPU-002"})
+QUICK = library().only({"IO-002", "CPU-002"})
 """Two rules are enough: comparing and storing results does not depend on what the rules find."""
 
 

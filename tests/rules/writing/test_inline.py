@@ -10,11 +10,12 @@ import pytest
 
 from rules.engine.sandbox import Sandbox
 from rules.writing.inline_tests import Result, check_rule, run_one
-from rules.writing.loader import load, load_library
+from rules.writing.loader import load
 from rules.writing.rule import Rule, RuleTest
+from tests.rules.library import shipped_rules
 from tests.rules.writing.test_loader import LEVEL1
 
-LIBRARY = load_library()
+LIBRARY = shipped_rules()
 CASES = [(rule, test) for rule in LIBRARY for test in rule.file.tests]
 
 
