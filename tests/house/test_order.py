@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from tests.conftest import BROWSER, HERE, group_of, seconds_of_parts, turn_of
@@ -25,7 +27,7 @@ class Item:
     ],
 )
 def test_the_browser_s_tests_are_one_group_that_begins_first(nodeid, group, turn):
-    assert group_of(Item(nodeid)) == group
+    assert group_of(cast(pytest.Item, Item(nodeid))) == group
     assert turn_of(group) == turn
 
 
