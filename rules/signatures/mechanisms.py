@@ -11,6 +11,7 @@ import yaml
 
 from rules.errors import RuleInvalid
 from rules.model import Layer
+from rules.writing.compiled import compiled
 from rules.writing.decoding import decode
 
 FILE = Path(__file__).parent / "mechanisms.yaml"
@@ -69,6 +70,10 @@ class Mechanism:
 @functools.cache
 def mechanisms() -> Mapping[str, Mechanism]:
     """Return all mechanisms by name, in the order of the file."""
+    return compiled("mechanisms", FILE.parent, [FILE], _read)
+
+
+def _read() -> dict[str, Mechanism]:
     loaded = yaml.load(FILE.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     made: dict[str, Mechanism] = {}
     for n, entry in enumerate(loaded, 1):

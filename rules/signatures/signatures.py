@@ -21,8 +21,10 @@ import yaml
 
 from rules.errors import RuleInvalid
 from rules.model import Layer
+from rules.signatures.mechanisms import FILE as MECHANISMS
 from rules.signatures.mechanisms import mechanisms
 from rules.signatures.needed_words import needed_words
+from rules.writing.compiled import compiled
 from rules.writing.decoding import decode
 
 FOLDER = Path(__file__).parent
@@ -174,9 +176,17 @@ class Tried:
     words: tuple[str, ...]
 
 
+Index = tuple[Mapping[str, tuple[Signature, ...]], tuple[Tried, ...]]
+"""The entries of a key by their literal names (lower case), and those whose pattern must be tried."""
+
+
 @functools.cache
-def _index(key: str) -> tuple[Mapping[str, tuple[Signature, ...]], tuple[Tried, ...]]:
-    """Return the entries of a key by their literal names (lower case), and those whose pattern must be tried."""
+def _index(key: str) -> Index:
+    files = [MECHANISMS, *(FOLDER / of / f"{area}.yaml" for of, area in areas() if of == key)]
+    return compiled(f"signatures-{key}", FOLDER, files, lambda: _indexed(key))
+
+
+def _indexed(key: str) -> Index:
     literal: dict[str, list[Signature]] = {}
     tried: list[Tried] = []
     for one in (one for of, area in areas() if of == key for one in signatures(key, area)):

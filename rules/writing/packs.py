@@ -20,6 +20,7 @@ from typing import Any, Generic, Literal, TypeVar
 from rules import registry
 from rules.errors import RuleInvalid
 from rules.model import Failed, Override, Suppression
+from rules.writing.compiled import compiled
 from rules.writing.decoding import decode
 from rules.writing.loader import MAX_BYTES, load_file
 from rules.writing.rule import Rule
@@ -112,6 +113,7 @@ class Placed(Generic[T]):
 
 @dataclass
 class _Opened:
+    ready: Mapping[Path, Rule] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
     packs: list[Pack] = field(default_factory=list)
     overrides: list[Placed[Override]] = field(default_factory=list)
@@ -133,7 +135,7 @@ def open_library(*folders: Path) -> Library:
     """Return the shipped rules and everything in further folders. Of two rules with one id the first is used and the
     second is broken.
     """
-    opened = _Opened()
+    opened = _Opened(_shipped())
     for folder in (registry.LIBRARY, *folders):
         if not folder.is_dir():
             opened.broken.append(Failed(folder.name, "is no folder: none of its rules is used"))
@@ -177,8 +179,18 @@ def _decoded(path: Path, kind: type[T]) -> T:
     return decode(kind, load_yaml(path.read_text("utf-8"), fail, limit=MAX_BYTES), fail)
 
 
+def _shipped() -> Mapping[Path, Rule]:
+    """Return the shipped rules by file, compiled; none if one is broken, so that each is read and the broken one named."""
+    files = sorted(p for p in registry.LIBRARY.rglob("*.yaml") if p.name not in (PACK, OVERRIDES, SUPPRESSIONS))
+    try:
+        found = compiled("library", registry.LIBRARY, files, lambda: [load_file(path) for path in files])
+    except (RuleInvalid, OSError, UnicodeDecodeError):
+        return {}
+    return dict(zip(files, found, strict=True))
+
+
 def _add(opened: _Opened, path: Path) -> Rule | None:
-    rule = opened.attempt(path, load_file)
+    rule = opened.ready.get(path) or opened.attempt(path, load_file)
     if rule is None:
         return None
     if rule.id in opened.rules:
