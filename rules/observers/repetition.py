@@ -111,7 +111,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
                 own.median().alias("each"),
             )
         )
-        parts.append(bounded(threads))
+        parts.append(bounded(threads.sort("first")))  # groups come in no order
     if not parts:
         return
     covers = (
@@ -211,7 +211,7 @@ def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
             pl.col("bytes").median(),
             pl.col("first").min(),
             pl.col("last").max(),
-            pl.col("worst", "worst_end").sort_by("most").last(),
+            pl.col("worst", "worst_end").sort_by("most", "first").last(),
             pl.col("firsts").explode().sort().head(FIRST_LINES),
             pl.col("most").max(),
             pl.col("least").min(),
@@ -231,7 +231,7 @@ def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         pl.col("bytes").median(),
         pl.col("first").min(),
         pl.col("last").max(),
-        pl.col("worst", "worst_end").sort_by("most").last(),
+        pl.col("worst", "worst_end").sort_by("most", "first").last(),
         pl.struct("pid", "lwp").n_unique().alias("threads"),
         pl.col("firsts").explode().sort().head(FIRST_LINES),
         pl.col("most").max(),
