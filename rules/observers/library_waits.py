@@ -18,7 +18,7 @@ from rules.observers.observer import FELT_S, Lines, Sighting, figure, place
 from rules.observers.traced import union
 from rules.signatures.signatures import Seen
 from rules.walking.targets import ACCEPTS
-from rules.walking.threads import BROKEN, ENDS
+from rules.walking.threads import BROKEN, ENDS, batches
 
 LONGEST_S = 30 * 86400.0
 """Maximum believable time in seconds."""
@@ -94,12 +94,17 @@ def outside_calls(case: CaseTables) -> Iterator[Sighting]:
     timed = (pl.col("elapsed_s") >= 0) & pl.col("t_local").is_finite()
     begin = pl.when(ENDS).then(pl.col("t_local") - pl.col("elapsed_s")).otherwise(pl.col("t_local"))
     end = pl.when(ENDS).then(pl.col("t_local")).otherwise(pl.col("t_local") + pl.col("elapsed_s"))
-    rows = case.scan("syscalls", columns).with_columns(
-        pl.when(timed).then(begin).alias("begin"), pl.when(timed).then(end).alias("end"), BROKEN.alias("broken")
-    )
     before = {c: pl.col(c).shift(1).over(THREAD) for c in ("end", "line_no", "name")}
-    gaps = (
-        rows.with_columns(
+
+    def stretches(where: pl.Expr | None = None) -> pl.LazyFrame:
+        return case.scan("syscalls", columns, where).with_columns(
+            pl.when(timed).then(begin).alias("begin"), pl.when(timed).then(end).alias("end"), BROKEN.alias("broken")
+        )
+
+    rows = stretches()
+    long = [
+        stretches(where)
+        .with_columns(
             (pl.col("begin") - before["end"]).alias("own_s"),
             before["line_no"].alias("line_before"),
             before["name"].alias("name_before"),
@@ -107,8 +112,11 @@ def outside_calls(case: CaseTables) -> Iterator[Sighting]:
         .filter(pl.col("own_s").is_between(FELT_S, LONGEST_S) & ~pl.col("broken") & ~pl.col("name").is_in(ACCEPTS))
         .top_k(LONG_ONES, by="own_s")
         .collect(engine="streaming")
-        .sort("own_s", "line_no", descending=[True, False])
-    )
+        for where in batches(case)  # whole processes: a thread's calls follow each other within one
+    ]
+    if not long:
+        return
+    gaps = pl.concat(long).sort("own_s", "line_no", descending=[True, False]).head(LONG_ONES)
     if gaps.is_empty():
         return
     thread = ["artifact_id", "pid", "lwp"]
