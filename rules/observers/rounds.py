@@ -83,7 +83,14 @@ def _threads(case: CaseTables) -> Iterator[list[dict[str, Any]]]:
         mine = pl.col("artifact_id") == artifact
         for name, value in (("pid", pid), ("lwp", lwp)):
             mine &= pl.col(name).eq_missing(pl.lit(value, pl.Int64))
-        rows = pl.concat(list(calls(case, mine)))
+        last = (
+            case.scan("syscalls", ["line_no"], mine)
+            .bottom_k(MOST_CALLS, by="line_no")
+            .max()
+            .collect(engine="streaming")
+            .item()
+        )
+        rows = pl.concat(list(calls(case, mine & (pl.col("line_no") <= last))))
         yield rows.sort("line_no").head(MOST_CALLS).to_dicts()
 
 

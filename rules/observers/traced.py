@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -31,6 +32,19 @@ KEPT = [
 KEPT += ["conv", "path", "err", "ret", "bytes", "args", "own_s", "done_s"]
 
 
+BATCH_ROWS = 500_000
+"""Maximum number of calls of a batch, unless one process has more: with their targets a million took 500 MB."""
+
+_MAKERS: WeakKeyDictionary[CaseTables, pl.DataFrame] = WeakKeyDictionary()
+"""What each descriptor was made for, of the cases that are being looked at: six observers ask for it."""
+
+
+def _makers(case: CaseTables) -> pl.DataFrame:
+    if case not in _MAKERS:
+        _MAKERS[case] = makers(case)
+    return _MAKERS[case]
+
+
 def calls(case: CaseTables, where: pl.Expr) -> Iterator[pl.DataFrame]:
     """Yield the system calls for which `where` holds, with `kind`, `target`, `side`, `own_s` and `done_s` (s).
 
@@ -38,12 +52,12 @@ def calls(case: CaseTables, where: pl.Expr) -> Iterator[pl.DataFrame]:
     """
     made: pl.DataFrame | None = None
     births = case.derived("proc_tree")
-    for batch in batches(case, where):
+    for batch in batches(case, where, BATCH_ROWS):
         rows = case.table("syscalls", COLUMNS, where & batch)
         if rows.is_empty():
             continue
         if made is None:
-            made = makers(case)
+            made = _makers(case)
         at = pl.coalesce(nanoseconds(DONE_S), pl.col("line_no"))
         found = with_targets(rows.with_columns(at.alias("done_ns")), made, births)
         own, done = (pl.when(time.is_finite()).then(time) for time in (OWN_S, DONE_S))
