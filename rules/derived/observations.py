@@ -12,15 +12,17 @@ Worked example: a poll of 5.005 s on a socket to port 53 among looks-up of 2 ms:
 s, against "the other calls of the same kind" 0.002, mechanism resolver-timeout.
 Observers that look across artifacts have their rows in `comparisons`, of the same columns.
 An observer that fails or takes longer than its time gives one row of kind `failed` with the reason, and keeps what it
-had found. Cost: that of the observers; each reads its tables once. Source: the USE method (Gregg) and response time as
+had found: once its time is over it reads no more rows, and what it has ready is still taken. Cost: that of the observers;
+each reads its tables once. Source: the USE method (Gregg) and response time as
 residence (Millsap and Holt) for what counts as standing out; each observer names its own.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,8 @@ import polars as pl
 from parsers.secrets.words import without_secrets
 from rules.derived.derived_table import FAULTS, PLACE, CaseTables, DerivedTable, Scope
 from rules.judging.findings_table import EVIDENCE
-from rules.observers.observer import MOST, ObserverModule, Sighting, observers
+from rules.model import Clock
+from rules.observers.observer import MOST, ObserverModule, OutOfTime, Sighting, observers
 from rules.signatures import signatures
 
 TABLE = DerivedTable(
@@ -85,6 +88,9 @@ def version(rules: Path) -> str:
     return made.hexdigest()[:12]
 
 
+READY_S = 0.1
+"""Maximum seconds from one sighting to the next for the next to be taken when the time is over: it was ready."""
+
 QUOTES = ("headline", "subject", "beside", "short")
 """Columns that may quote the evidence."""
 
@@ -107,21 +113,61 @@ def watched(case: CaseTables, *, across: bool) -> Iterator[dict[str, Any]]:
         for row in case.table("artifacts", ["artifact_id", "part", "os"]).iter_rows(named=True)
     }
     os = next(iter(set(systems.values())), None) if len(set(systems.values())) == 1 else None
+    timed = Timed(case)
     for one in observers().values():
         if one.OBSERVER.across == across and any(case.may_have(table) for table in one.OBSERVER.tables):
-            yield from _watch(one, case, os)
+            yield from _watch(one, timed, os)
 
 
-def _watch(one: ObserverModule, case: CaseTables, os: str | None) -> Iterator[dict[str, Any]]:
+class Timed:
+    """The tables of a case, which nobody may read once the time is over (`OutOfTime`)."""
+
+    def __init__(self, case: CaseTables) -> None:
+        self._case = case
+        self.ends = math.inf
+
+    def _may_read(self) -> CaseTables:
+        if time.monotonic() > self.ends:
+            raise OutOfTime
+        return self._case
+
+    def scan(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.LazyFrame:
+        return self._may_read().scan(name, columns, where)
+
+    def table(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.DataFrame:
+        return self._may_read().table(name, columns, where)
+
+    def derived(self, name: str) -> pl.DataFrame:
+        return self._may_read().derived(name)
+
+    def only(self, artifacts: Collection[int]) -> CaseTables:
+        return self._may_read().only(artifacts)
+
+    def may_have(self, name: str) -> bool:
+        return self._case.may_have(name)
+
+    def with_text(self) -> CaseTables:
+        return self._case.with_text()
+
+    @property
+    def clocks(self) -> tuple[Clock, ...]:
+        return self._case.clocks
+
+
+def _watch(one: ObserverModule, case: Timed, os: str | None) -> Iterator[dict[str, Any]]:
     """Yield the rows of one observer: its largest sightings, and one that says so if it failed or was cut."""
     name, found, failed = one.OBSERVER.name, [], None
-    ends = time.monotonic() + SECONDS
+    case.ends = time.monotonic() + SECONDS
     try:
+        before = time.monotonic()
         for sighting in one.observe(case):
             found.append(sighting)
-            if time.monotonic() > ends:
-                failed = f"took longer than {SECONDS:.0f} s; what it had not looked at yet is missing"
-                break
+            now = time.monotonic()
+            if now > case.ends and before > case.ends and now - before > READY_S:
+                raise OutOfTime
+            before = now
+    except OutOfTime:
+        failed = f"took longer than {SECONDS:.0f} s; what it had not looked at yet is missing"
     except FAULTS as error:
         failed = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
     shown = [s for s in found if not s.normal]

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Observer, Sighting, figure, lines_of, place
+from rules.observers.observer import Lines, Observer, Sighting, figure, gathered, lines_of, place
 from rules.observers.traced import calls, on, seen, union
 from rules.walking.targets import NAME_SERVICE_PATH
 from rules.walking.threads import EXIT_NAMES
@@ -80,8 +80,10 @@ GROUP = [*PLACE_COLUMNS, "name", "kind", "target", "err"]
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield failures: those that ended a step first, then by time and number."""
-    found = [*_calls(case), *_totals(case), *_connects(case), *_sqlnet(case), *_ends(case)]
-    yield from sorted(found, key=lambda s: (not s.failure, -(s.seconds or 0.0), -s.n))
+    all_ = gathered(case, (_calls, _totals, _connects, _sqlnet, _ends))
+    yield from sorted(all_.found, key=lambda s: (not s.failure, -(s.seconds or 0.0), -s.n))
+    if all_.late:
+        raise all_.late
 
 
 def _calls(case: CaseTables) -> Iterator[Sighting]:

@@ -21,7 +21,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.library_waits import functions, outside_calls
 from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, texts
-from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, place
+from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import silences, turns
 from rules.observers.talk import Talk, around
 from rules.observers.time_limits import time_limits
@@ -60,8 +60,6 @@ GROUP = [*PLACE_COLUMNS, "name", "kind", "target"]
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the waits of all tables, the longest first."""
-    idle: list[Sighting] = []
-    found: list[Sighting] = []
     sources = (
         _calls,
         time_limits,
@@ -76,10 +74,11 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         gaps,
         brief,
     )
-    for one in (sighting for source in sources for sighting in source(case)):
-        (idle if one.idle else found).append(one)
-    yield from sorted(found, key=lambda s: -(s.seconds or 0.0))
-    yield from idle
+    seen_ = gathered(case, sources)
+    yield from sorted((s for s in seen_.found if not s.idle), key=lambda s: -(s.seconds or 0.0))
+    yield from (s for s in seen_.found if s.idle)
+    if seen_.late:
+        raise seen_.late
 
 
 def _calls(case: CaseTables) -> Iterator[Sighting]:

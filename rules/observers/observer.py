@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -101,6 +101,29 @@ class Sighting:
     beside: str | None = None
     joins: str | None = None
     short: str | None = None
+
+
+class OutOfTime(Exception):
+    """The time of an observer is over; it is raised where the observer would read the next rows."""
+
+
+def gathered(case: CaseTables, sources: Iterable[Callable[[CaseTables], Iterable[Sighting]]]) -> Gathered:
+    """Return what several sources see. Those whose turn comes after the time is over are missing."""
+    found: list[Sighting] = []
+    for source in sources:
+        try:
+            found.extend(source(case))  # what a source has yielded is kept even if its own time runs out
+        except OutOfTime as late:
+            return Gathered(found, late)
+    return Gathered(found, None)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What sources saw, and why some of them saw nothing: to be raised once the found ones are yielded."""
+
+    found: list[Sighting]
+    late: OutOfTime | None
 
 
 class ObserverModule(Protocol):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, lines_of, place
+from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, gathered, lines_of, place
 from rules.observers.traced import calls, on, seen
 from rules.walking.targets import ACCEPTS, CHILDREN, OPENS, POLLS
 from rules.walking.threads import FORK_NAME, READ_NAMES, WRITE_NAMES
@@ -75,8 +75,10 @@ FILES = pl.col("kind") == "file"
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield repeated calls, the largest time first."""
-    found = [*_calls(case), *_totals(case), *_lines(case), *_database(case), *_series(case)]
-    yield from sorted(found, key=lambda s: (-(s.seconds or 0.0), -s.n))
+    all_ = gathered(case, (_calls, _totals, _lines, _database, _series))
+    yield from sorted(all_.found, key=lambda s: (-(s.seconds or 0.0), -s.n))
+    if all_.late:
+        raise all_.late
 
 
 def _calls(case: CaseTables) -> Iterator[Sighting]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from rules.case.case import Case
 from rules.derived import observations
-from rules.observers.observer import MOST, Lines, Observer, Sighting
+from rules.derived.derived_table import CaseTables
+from rules.observers.observer import MOST, Lines, Observer, OutOfTime, Sighting, gathered
 from rules.signatures.signatures import recognise
 
 OBSERVER = Observer("toy", "What is there?", ("logs",))
@@ -55,11 +57,49 @@ def test_a_broken_observer_keeps_what_it_found_and_says_why(monkeypatch: pytest.
     assert (failed["kind"], failed["headline"]) == ("failed", "ValueError: no such thing")
 
 
-def test_a_slow_observer_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def slow(monkeypatch: pytest.MonkeyPatch, observe: Callable[[CaseTables], Iterator[Sighting]]) -> list[dict[str, Any]]:
+    """Return the rows of an observer whose time is over before it begins."""
     monkeypatch.setattr(observations, "SECONDS", -1.0)
-    first, failed = build(monkeypatch, sighting(), sighting(2))
+    monkeypatch.setattr(observations, "observers", lambda: {"toy": SimpleNamespace(OBSERVER=OBSERVER, observe=observe)})
+    return observations.build(Case.of_tables({"logs": [{"line_no": 1, "text": "x"}]})).to_dicts()
+
+
+def test_a_slow_observer_reads_no_more_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def observe(case: CaseTables) -> Iterator[Sighting]:
+        yield sighting()
+        case.table("logs")
+        yield sighting(2)
+
+    first, failed = slow(monkeypatch, observe)
     assert first["subject"] == "thing 1"
     assert str(failed["headline"]).startswith("took longer than")
+
+
+def test_what_a_slow_observer_has_ready_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = slow(monkeypatch, lambda _: iter([sighting(), sighting(2)]))
+    assert [row["subject"] for row in rows] == ["thing 1", "thing 2"]
+
+
+def test_a_slow_observer_is_cut_where_it_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def observe(case: CaseTables) -> Iterator[Sighting]:
+        yield sighting()
+        time.sleep(2 * observations.READY_S)
+        yield sighting(2)
+        raise AssertionError("still looking")
+
+    first, second, failed = slow(monkeypatch, observe)
+    assert (first["subject"], second["subject"], failed["kind"]) == ("thing 1", "thing 2", "failed")
+
+
+def test_the_sources_before_the_cut_are_kept() -> None:
+    def late(case: CaseTables) -> Iterator[Sighting]:
+        yield sighting(2)
+        raise OutOfTime
+
+    case = Case.of_tables({})
+    made = gathered(case, (lambda _: [sighting()], late, lambda _: [sighting(3)]))
+    assert [s.subject for s in made.found] == ["thing 1", "thing 2"]
+    assert isinstance(made.late, OutOfTime)
 
 
 def test_an_observer_without_its_tables_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
