@@ -12,6 +12,7 @@ Json = Mapping[str, Any]
 
 #: Verdict states that name whose seconds they are: with the first of them the room knows where to look.
 LEADS = ("cause", "suspect")
+_SEVERITIES = ("critical", "major", "minor", "info")
 _STEPS = {"none": 0, "weak": 1, "fair": 2, "good": 3, "strong": 4}
 
 
@@ -55,6 +56,7 @@ def summary(report: Json) -> dict[str, Any]:
         "state": state[:20],
         "support": support[:40],
         "support_step": _STEPS.get(support.split(" ")[0], 0),
+        "severity": severity_of(report),
         "sentence": str(verdict.get("sentence") or ""),
         "layer": str(verdict.get("layer") or "")[:40],
         "hypothesis": hypothesis[:40],
@@ -68,6 +70,20 @@ def summary(report: Json) -> dict[str, Any]:
         "cleared_count": len(cleared),
         "compared": list(report.get("compared") or []),
     }
+
+
+def severity_of(report: Json) -> str:
+    """Return the worst severity of the findings that carry the verdict, else of all findings; "" without any.
+
+    >>> found = [{"rule": "A", "severity": "minor"}, {"rule": "B", "severity": "critical", "kind": "clear"}]
+    >>> severity_of({"findings": found}), severity_of({})
+    ('minor', '')
+    """
+    rules = (report.get("verdict") or {}).get("rules") or []
+    found = [one for one in report.get("findings") or [] if one.get("kind") != "clear"]
+    carriers = [one for one in found if one.get("rule") in rules]
+    severities = {str(one.get("severity") or "") for one in carriers or found}
+    return next((one for one in _SEVERITIES if one in severities), "")
 
 
 def told(content: Json) -> dict[str, str]:

@@ -20,6 +20,8 @@ class Verdict(models.Model):
     state = models.CharField(max_length=20)  # cause, suspect, undecided, cannot tell, nothing wrong seen
     support = models.CharField(max_length=40)  # none, weak, fair, good, strong
     support_step = models.PositiveSmallIntegerField(default=0)  # rank of the word in `support`, for sorting
+    # The worst severity of the findings that carry it, else of all that were found; "" if nothing was.
+    severity = models.CharField(max_length=12, blank=True, default="", db_default="")
     sentence = models.TextField(blank=True)
     layer = models.CharField(max_length=40, blank=True)
     hypothesis = models.CharField(max_length=40, blank=True)

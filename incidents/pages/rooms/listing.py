@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,12 +14,15 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import (
     Case,
+    CharField,
     Count,
     DateTimeField,
     DurationField,
+    Exists,
     ExpressionWrapper,
     F,
     IntegerField,
+    Min,
     OuterRef,
     Q,
     QuerySet,
@@ -26,23 +30,38 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.functions import Coalesce, Lower, TruncQuarter
+from django.db.models.functions import Coalesce, JSONObject, Lower, TruncQuarter
 from django.utils import timezone
 
 from incidents.access import visible_to
 from incidents.models.evidence.artifact import Artifact, ArtifactState
+from incidents.models.evidence.request import EvidenceRequest, RequestState
 from incidents.models.judging.case import Host
 from incidents.models.judging.verdict import Verdict
+from incidents.models.people.membership import Membership, Role
+from incidents.models.people.notification import Notification
+from incidents.models.plan.action import Action, ActionState
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, Status
 from incidents.storage import live
 
-ARCHIVED, GOING = "archived", "going"
-STATES = ((GOING, "not closed"), *Status.choices, (ARCHIVED, "archived"))
-NEWEST = "-last_event"
-#: Column -> its heading. Each can be sorted upwards and, with "-", downwards; unknown values come last.
+GOING, ALL, MINE, NEEDED, ARCHIVED = "going", "all", "mine", "needed", "archived"
+#: Filters shown as links, in their order, and every state that an address may name.
+FILTERS = {
+    GOING: "Open",
+    MINE: "Mine",
+    NEEDED: "Needs me",
+    Status.CLOSED.value: "Closed",
+    ARCHIVED: "Archived",
+    ALL: "All",
+}
+STATES = (*FILTERS, *(value for value in Status.values if value not in FILTERS))
+URGENCY = "urgency"
+#: What rooms are sorted by -> its words. Each goes upwards and, with "-", downwards; unknown values come last.
 COLUMNS = {
-    "title": "room",
+    "last_event": "last change",
+    "created_at": "opened",
+    "title": "title",
     "status": "state",
     "cause": "support of the cause",
     "cleared": "layers cleared",
@@ -50,9 +69,12 @@ COLUMNS = {
     "next": "next update",
     "artifacts": "artifacts",
     "inside": "people inside",
-    "last_event": "last event",
-    "created_at": "opened",
 }
+BURNING, WATCHED, QUIET = "burning", "watched", "quiet"
+GROUPS = {BURNING: "Burning", WATCHED: "Being watched", QUIET: "Quiet"}
+#: How long nothing may happen in a room before it no longer burns, and before it is quiet.
+FRESH, STALE = timedelta(days=1), timedelta(days=7)
+_SEVERITIES = ("critical", "major", "minor", "info")
 _ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _DURATION = DurationField()
 _MOST_LOOKED_INTO = 2_000  # maximum number of rooms checked for people inside
@@ -60,13 +82,16 @@ _MOST_LOOKED_INTO = 2_000  # maximum number of rooms checked for people inside
 
 @dataclass(frozen=True)
 class Wanted:
-    """What somebody asked for in the list. Meaningless values are ignored."""
+    """What somebody asked for in the list. Meaningless values are ignored.
+
+    Without a state it is the rooms that are not closed, or all but archived ones if something is searched for.
+    """
 
     q: str = ""
     status: str = ""
     layer: str = ""
     same: str = ""  # slug of a room: show rooms with the same cause at the same place
-    sort: str = NEWEST
+    sort: str = URGENCY
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Wanted:
@@ -75,7 +100,7 @@ class Wanted:
             for name in ("q", "status", "layer", "same", "sort")
         )
         known = sort.removeprefix("-") in COLUMNS
-        return cls(q, status if status in dict(STATES) else "", layer, same, sort if known else NEWEST)
+        return cls(q, status if status in STATES else "", layer, same, sort if known else URGENCY)
 
     @property
     def column(self) -> str:
@@ -86,8 +111,9 @@ class Wanted:
         return self.sort.startswith("-")
 
     @property
-    def narrows(self) -> bool:
-        return bool(self.q or self.status or self.layer or self.same)
+    def shown(self) -> str:
+        """Return the state that is in force."""
+        return self.status or (ALL if self.q or self.layer or self.same else GOING)
 
 
 @dataclass(frozen=True)
@@ -110,30 +136,93 @@ class Again:
         return f"{nth} time this quarter" if current else f"{nth} time in quarter {number} of {self.quarter.year}"
 
 
+@dataclass(frozen=True)
+class Tally:
+    """Counts over all rooms that a person may see: how many each filter would show, and what burns."""
+
+    by_filter: dict[str, int]
+    burning: int
+    critical: int
+    next_update: datetime | None
+
+
 def found(user: User | AnonymousUser, wanted: Wanted) -> QuerySet[Incident]:
-    """Return the rooms asked for, in order, each with `artifact_count`, `last_event`, `took` and its verdict."""
-    last = Activity.objects.filter(incident=OuterRef("pk")).order_by("-seq").values("at")[:1]
+    """Return the rooms asked for, in order, each with `group`, `last_event`, `changed`, `artifact_count`, `took`."""
+    last = Activity.objects.filter(incident=OuterRef("pk")).order_by("-seq")
     counted = Artifact.objects.filter(incident=OuterRef("pk")).exclude(state=ArtifactState.PURGED).order_by()
-    rooms = visible_to(user).select_related("next_update_by", "verdict").defer("verdict__compared")
+    rooms = _grouped(visible_to(user)).select_related("next_update_by", "verdict").defer("verdict__compared")
     rooms = rooms.annotate(
         # Counted only for the rooms of this page: sub-queries are computed after the page is cut out.
         artifact_count=Coalesce(Subquery(counted.values("incident").annotate(n=Count("pk")).values("n")), 0),
-        last_event=Subquery(last, output_field=DateTimeField()),
+        changed=Subquery(last.values(made=JSONObject(verb="verb", object="object"))[:1]),
         took=ExpressionWrapper(F("verdict__first_at") - F("created_at"), output_field=_DURATION),
     )
     return _ordered(_narrowed(rooms, user, wanted), wanted)
 
 
+def group_counts(user: User | AnonymousUser, wanted: Wanted) -> dict[str, int]:
+    """Count the rooms asked for by group, in one query."""
+    rooms = _narrowed(_grouped(visible_to(user)), user, wanted).order_by()
+    return dict(rooms.values("group").annotate(n=Count("pk")).values_list("group", "n"))
+
+
+def tally(user: User | AnonymousUser) -> Tally:
+    """Count what every filter would show, in one query."""
+    there = Q(archived_at__isnull=True)
+    burning = there & Q(group=BURNING)
+    counts = _grouped(visible_to(user)).aggregate(
+        **{f"n_{name}": Count("pk", filter=_state(user, name)) for name in FILTERS},
+        burning=Count("pk", filter=burning),
+        critical=Count("pk", filter=burning & Q(verdict__severity="critical")),
+        next_update=Min("next_update_at", filter=burning & Q(next_update_at__gte=timezone.now())),
+    )
+    by_filter = {name: counts[f"n_{name}"] for name in FILTERS}
+    return Tally(by_filter, counts["burning"], counts["critical"], counts["next_update"])
+
+
+def _grouped(rooms: QuerySet[Incident]) -> QuerySet[Incident]:
+    """Annotate `last_event` and the group: a room burns while it is open, has no cause and something happens in it."""
+    now = timezone.now()
+    last = Activity.objects.filter(incident=OuterRef("pk")).order_by("-seq").values("at")[:1]
+    stale = Q(last_event__lt=now - STALE) | Q(last_event__lt=now - FRESH, verdict__state="nothing wrong seen")
+    no_cause = Q(verdict__isnull=True) | ~Q(verdict__state="cause")
+    return rooms.annotate(last_event=Subquery(last, output_field=DateTimeField())).annotate(
+        group=Case(
+            When(status=Status.MITIGATED, then=Value(WATCHED)),
+            When(~Q(status=Status.OPEN) | stale, then=Value(QUIET)),
+            When(no_cause & Q(last_event__gte=now - FRESH), then=Value(BURNING)),
+            default=Value(WATCHED),
+            output_field=CharField(),
+        )
+    )
+
+
+def _state(user: User | AnonymousUser, name: str) -> Q:
+    """Return the condition of one filter; what is archived is only found under its own."""
+    if name == ARCHIVED:
+        return Q(archived_at__isnull=False)
+    there = Q(archived_at__isnull=True)
+    if name == ALL:
+        return there
+    if name in Status.values:
+        return there & Q(status=name)
+    going = there & ~Q(status=Status.CLOSED)
+    of_room = {"incident": OuterRef("pk")}
+    if name == MINE:
+        return going & Q(Exists(Membership.objects.filter(**of_room, user=user.pk, role=Role.LEAD)))
+    if name == NEEDED:
+        told = Notification.objects.filter(**of_room, user=user.pk, read_at__isnull=True, note__deleted_at__isnull=True)
+        actions = Action.objects.filter(**of_room, owner=user.pk, deleted_at__isnull=True)
+        asked = EvidenceRequest.objects.filter(**of_room, asked_of=user.pk, state=RequestState.OPEN)
+        open_ones = actions.filter(state__in=(ActionState.OPEN, ActionState.DOING))
+        return going & (Q(Exists(told)) | Q(Exists(open_ones)) | Q(Exists(asked)))
+    return going
+
+
 def _narrowed(rooms: QuerySet[Incident], user: User | AnonymousUser, wanted: Wanted) -> QuerySet[Incident]:
     # An earlier room with the same cause may be archived by now.
-    if wanted.status == ARCHIVED:
-        rooms = rooms.filter(archived_at__isnull=False)
-    elif not wanted.same or wanted.status:
-        rooms = rooms.filter(archived_at__isnull=True)
-    if wanted.status == GOING:
-        rooms = rooms.exclude(status=Status.CLOSED)
-    elif wanted.status in Status.values:
-        rooms = rooms.filter(status=wanted.status)
+    if not wanted.same or wanted.status:
+        rooms = rooms.filter(_state(user, wanted.shown))
     if wanted.q:
         hosts = Host.objects.filter(name__icontains=wanted.q, incident__in=visible_to(user))
         texts = Q(title__icontains=wanted.q) | Q(symptom_text__icontains=wanted.q)
@@ -146,10 +235,21 @@ def _narrowed(rooms: QuerySet[Incident], user: User | AnonymousUser, wanted: Wan
     return rooms
 
 
+def _place(field: str, values: Iterable[str], default: int) -> Case:
+    """Return the place of a column's value among some values, to sort by."""
+    cases = (When(**{field: one}, then=Value(n)) for n, one in enumerate(values))
+    return Case(*cases, default=Value(default), output_field=IntegerField())
+
+
 def _ordered(rooms: QuerySet[Incident], wanted: Wanted) -> QuerySet[Incident]:
+    if wanted.sort == URGENCY:
+        severity = _place("verdict__severity", _SEVERITIES, len(_SEVERITIES))
+        return rooms.order_by(
+            _place("group", GROUPS, len(GROUPS)), severity, F("last_event").desc(nulls_last=True), "-pk"
+        )
     by: dict[str, Any] = {
         "title": Lower("title"),
-        "status": Case(*(When(status=one, then=Value(n)) for n, one in enumerate(Status.values)), default=Value(9)),
+        "status": _place("status", Status.values, 9),
         "cause": F("verdict__support_step"),
         "cleared": F("verdict__cleared_count"),
         "took": F("took"),
@@ -210,3 +310,29 @@ def length(took: timedelta | None) -> str:
             more = seconds % size // rest[1] if rest else 0
             return f"{seconds // size} {name}" + (f" {more} {rest[0]}" if rest and more else "")
     return ""
+
+
+def age(since: datetime) -> str:
+    """Write how long ago something was, in its largest unit.
+
+    >>> now = timezone.now()
+    >>> [age(now - timedelta(seconds=s)) for s in (2, 125, 7_400, 200_000)]
+    ['now', '2 min', '2 h', '2 days']
+    """
+    seconds = max((timezone.now() - since).total_seconds(), 0)
+    for name, size in (("day", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {name}" + ("s" if name == "day" and count > 1 else "")
+    return "now"
+
+
+def change_words(changed: Mapping[str, str] | None) -> str:
+    """Say what was done last in a room; ids of findings, which tell nobody anything, are left out.
+
+    >>> change_words({"verb": "uploaded", "object": "artifact 5"}), change_words({"verb": "disputed", "object": "finding 567a2367f67fd405"})
+    ('uploaded artifact 5', 'disputed finding')
+    """
+    if not changed:
+        return ""
+    return re.sub(r"\s*\b[0-9a-f]{16}\b", "", f"{changed['verb']} {changed['object']}").strip()

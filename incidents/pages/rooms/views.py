@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.paginator import Paginator
+from django.db.models import Count
+from django.db.models.functions import Greatest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,15 +21,17 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from incidents.access import sees_any, visible_to
 from incidents.actions import rooms as actions
 from incidents.actions import sample as sample_actions
+from incidents.content.faces import EMPTY, JUDGING, Face, face_of
 from incidents.content.milestones import standings
 from incidents.content.names import known_as
-from incidents.content.report import LAYERS, layer_name
+from incidents.content.report import LAYERS, layer_name, quantity
 from incidents.content.visible import visible
 from incidents.drawing import exports
 from incidents.errors import Refused
 from incidents.models.judging.finding import OPEN_DISPUTE, Dispute
 from incidents.models.judging.verdict import Verdict
-from incidents.models.room.incident import Incident
+from incidents.models.room.incident import Incident, Status
+from incidents.models.room.job import Job, JobState
 from incidents.models.room.standing import Milestone
 from incidents.pages.forms import HostForm, SymptomForm, rows_of
 from incidents.pages.rooms import listing
@@ -35,6 +39,8 @@ from incidents.pages.rooms.listing import ARCHIVED, Again, Wanted, length
 from incidents.storage import live
 
 A_PAGE = 40
+BAR = 112
+"""Width in px of the picture of a symptom."""
 CSV_MOST = 20_000
 CSV_COLUMNS = (
     *("title", "address", "state", "verdict", "leading cause", "support", "cause layer", "layers cleared"),
@@ -53,7 +59,7 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True)
 class Row:
-    """A room in the list. `verdict` is None until it is judged."""
+    """A room in the list. `verdict` is None until it is judged; `reading` counts files that are being read."""
 
     incident: Incident
     verdict: Verdict | None
@@ -61,69 +67,156 @@ class Row:
     inside: list[User]
     milestones: list[Milestone]
     again: Again | None
+    reading: int
 
     @property
-    def cleared(self) -> list[tuple[str, str, str]]:
-        """Return letters, name and bound of each layer that is cleared."""
-        entries = self.verdict.cleared if self.verdict else []
-        return [(LAYERS.get(one["layer"], ("?", ""))[0], layer_name(one["layer"]), one["bound"]) for one in entries]
+    def face(self) -> Face:
+        if self.verdict:
+            return face_of(self.verdict.state)
+        return JUDGING if self.reading else EMPTY
+
+    @property
+    def sentence(self) -> str:
+        """Return the room's own sentence, or what it waits for."""
+        if self.verdict:
+            return self.verdict.sentence
+        if self.reading:
+            return f"Reading {self.reading} file{'s' if self.reading > 1 else ''}. No verdict before all are judged."
+        return "Nothing was judged yet: there is no evidence that could be read."
+
+    @property
+    def age(self) -> str:
+        """Say how long the room has been open, or in its present state where the time of that is known."""
+        room = self.incident
+        if room.archived_at:
+            return f"archived {listing.age(room.archived_at)}"
+        reached = {one.kind: one.at for one in self.milestones} | ({"closed": room.closed_at} if room.closed_at else {})
+        if room.status == Status.OPEN:
+            return f"open {listing.age(room.created_at)}"
+        at = reached.get(room.status)
+        return f"{room.status} {listing.age(at)} ago" if at else str(room.status)
 
     @property
     def took(self) -> str:
+        """Write the time from the opening of the room to its first cause or suspect."""
         return length(self.incident.took)  # type: ignore[attr-defined]  # annotated by listing.found
+
+    @property
+    def bars(self) -> tuple[float, float] | None:
+        """Return the lengths of the pictures of the bad and the normal value; None if one of them was not given."""
+        bad, normal = self.incident.symptom_bad, self.incident.symptom_normal
+        if bad is None or normal is None or min(bad, normal) < 0 or max(bad, normal) == 0:
+            return None
+        whole = max(bad, normal)
+        return round(BAR * bad / whole, 1), round(BAR * normal / whole, 1)
+
+    @property
+    def bad(self) -> str:
+        return quantity(self.incident.symptom_bad, self.incident.symptom_unit)
+
+    @property
+    def normal(self) -> str:
+        return quantity(self.incident.symptom_normal, self.incident.symptom_unit)
+
+    @property
+    def changed(self) -> str:
+        return listing.change_words(self.incident.changed)  # type: ignore[attr-defined]  # annotated by listing.found
+
+    @property
+    def changed_ago(self) -> str:
+        at = self.incident.last_event  # type: ignore[attr-defined]  # likewise
+        return listing.age(at) if at else ""
 
 
 @dataclass(frozen=True)
-class Column:
-    """A heading that sorts: `sort` is the value that a click asks for."""
+class Section:
+    """The rooms of one group on this page; without a name if the list is not sorted by urgency."""
 
     name: str
-    title: str
-    sort: str
-    state: str  # value of aria-sort; "" while another column sorts
+    count: int
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One link that narrows or sorts the list."""
+
+    label: str
     query: str
+    chosen: bool
+    count: int | None = None
 
 
 @require_GET
 def rooms(request: HttpRequest) -> HttpResponse:
-    """List the rooms that this person may know of: verdict, time to it, next update, who is inside, what recurs."""
+    """List the rooms that this person may know of, those that burn first. `?wall`: large, without controls."""
     wanted = Wanted.of(request.GET.dict())
+    counts = listing.group_counts(request.user, wanted)
     paged = Paginator(listing.found(request.user, wanted), A_PAGE).get_page(request.GET.get("page"))
     query = request.GET.copy()
     query.pop("page", None)
     like = visible_to(request.user).filter(slug=wanted.same).first() if wanted.same else None
+    tally = listing.tally(request.user)
     context: dict[str, Any] = {
-        "any": bool(paged.paginator.count) or sees_any(request.user),
+        "any": bool(any(tally.by_filter.values())) or sees_any(request.user),
         "paged": paged,
-        "page_rooms": rows(request.user, list(paged)),
+        "sections": sections(rows(request.user, list(paged)), counts, wanted),
         "wanted": wanted,
+        "tally": tally,
         "like": like,
-        "states": listing.STATES,
-        "layers": [(code, name) for code, (_, name) in LAYERS.items()],
-        "columns": {column.name: column for column in _columns(request, wanted)},
-        "sorts": [
-            (f"{sign}{name}", f"{title}{words}")
-            for name, title in listing.COLUMNS.items()
-            for sign, words in (("", " ↑"), ("-", " ↓"))
+        "filters": [
+            Choice(title, _with(request, status=name), wanted.shown == name, tally.by_filter[name])
+            for name, title in listing.FILTERS.items()
         ],
+        "layers": [Choice("any layer", _with(request, layer=""), not wanted.layer)]
+        + [Choice(name, _with(request, layer=code), wanted.layer == code) for code, (_, name) in LAYERS.items()],
+        "layer": LAYERS[wanted.layer][1] if wanted.layer in LAYERS else "",
+        "sorts": list(_sorts(request, wanted)),
+        "sort": next((words for sort, words in _sort_words() if sort == wanted.sort), ""),
         "samples": sample_actions.SAMPLES,
+        "wall": "wall" in request.GET,
         "query": f"{query.urlencode()}&" if query else "",
         "asked": query.urlencode(),
     }
     return render(request, "rooms/rooms.html", context)
 
 
-def _columns(request: HttpRequest, wanted: Wanted) -> Iterator[Column]:
+def _with(request: HttpRequest, **changed: str) -> str:
+    """Return this page's query with some values changed; empty ones are left out."""
+    query = request.GET.copy()
+    query.pop("page", None)
+    for name, value in changed.items():
+        query[name] = value
+        if not value:
+            del query[name]
+    return query.urlencode()
+
+
+def _sort_words() -> Iterator[tuple[str, str]]:
+    yield listing.URGENCY, "severity, then change"
     for name, title in listing.COLUMNS.items():
-        here = wanted.column == name
-        # The first click sorts times and counts largest first, names from A.
-        first_down = name not in ("title", "status", "next", "took")
-        sort = name if (here and wanted.down) or (not here and not first_down) else f"-{name}"
-        query = request.GET.copy()
-        query.pop("page", None)
-        query["sort"] = sort
-        state = ("descending" if wanted.down else "ascending") if here else ""
-        yield Column(name, title, sort, state, query.urlencode())
+        yield name, f"{title} ↑"
+        yield f"-{name}", f"{title} ↓"
+
+
+def _sorts(request: HttpRequest, wanted: Wanted) -> Iterator[Choice]:
+    for sort, words in _sort_words():
+        asked = "" if sort == listing.URGENCY else sort
+        yield Choice(words, _with(request, sort=asked), wanted.sort == sort)
+
+
+def sections(found: list[Row], counts: Mapping[str, int], wanted: Wanted) -> list[Section]:
+    """Part the rows of a page by group; in any other order than that of urgency they are one list."""
+    if wanted.sort != listing.URGENCY:
+        return [Section("", sum(counts.values()), found)] if found else []
+    by_group: dict[str, list[Row]] = {}
+    for row in found:
+        by_group.setdefault(row.incident.group, []).append(row)  # type: ignore[attr-defined]  # by listing.found
+    return [
+        Section(title, counts.get(group, 0), by_group[group])
+        for group, title in listing.GROUPS.items()
+        if group in by_group
+    ]
 
 
 def rows(user: User | AnonymousUser, incidents: list[Incident]) -> list[Row]:
@@ -137,12 +230,21 @@ def rows(user: User | AnonymousUser, incidents: list[Incident]) -> list[Row]:
     milestones = standings(incidents)
     users = User.objects.in_bulk({id for ids in inside.values() for id in ids}) if any(inside.values()) else {}
     before = listing.again(user, incidents)
+    unjudged = [incident.pk for incident in incidents if getattr(incident, "verdict", None) is None]
+    reading = dict(
+        Job.objects.filter(incident__in=unjudged, state__in=(JobState.QUEUED, JobState.RUNNING))
+        .order_by()
+        .values("incident")
+        .annotate(n=Greatest(Count("artifact", distinct=True), 1))
+        .values_list("incident", "n")
+    )
     made = []
     for incident in incidents:
         verdict = getattr(incident, "verdict", None)
         carried = bool(verdict and disputed.get(incident.pk, set()) & set(verdict.carriers))
         people = [users[id] for id in inside[incident.pk] if id in users]
-        made.append(Row(incident, verdict, carried, people, milestones[incident.pk], before.get(incident.pk)))
+        own = milestones[incident.pk]
+        made.append(Row(incident, verdict, carried, people, own, before.get(incident.pk), reading.get(incident.pk, 0)))
     return made
 
 
