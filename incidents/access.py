@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from incidents.errors import NotAllowed, NotAMember, RoomClosed
+from incidents.errors import NotAllowed, NotAMember, RoomClosed, WrongSecret
 from incidents.models.people.link import UploadToken, hash_secret
 from incidents.models.people.membership import Membership, Role
 from incidents.models.room.incident import Incident
@@ -146,10 +146,16 @@ def enter_by_id(user_id: int, incident_id: int) -> Room | None:
     return _as_seen_by(user, incident) if user and incident else None
 
 
+WRONG_TOKEN = (
+    "This token does not open this room. It may be cut off, of another room, revoked or past its time: ask a lead of the"
+    " room for a new one."
+)
+
+
 def enter_with_token(slug: str, secret: str) -> Room:
     """Return the room as the holder of an upload token sees it: the only right is to upload evidence.
 
-    Raises `NotAMember` for an unknown, expired or revoked token.
+    Raises `WrongSecret` for an unknown, expired or revoked token, and for that of another room.
     """
     token = (
         UploadToken.objects.select_related("incident", "created_by")
@@ -157,7 +163,7 @@ def enter_with_token(slug: str, secret: str) -> Room:
         .first()
     )
     if token is None:
-        raise NotAMember
+        raise WrongSecret(WRONG_TOKEN)
     room = _as_seen_with(token)
     UploadToken.objects.filter(pk=token.pk).update(last_used_at=timezone.now())
     return room
@@ -177,7 +183,7 @@ def _as_seen_with(token: UploadToken) -> Room:
     maker = _as_seen_by(token.created_by, token.incident)
     # A token works only while its creator may manage people: a removed lead leaves no way in.
     if not token.usable or maker is None or Right.PEOPLE not in maker.rights:
-        raise NotAMember
+        raise WrongSecret(WRONG_TOKEN)
     return Room(token.incident, token.created_by, None, frozenset({Right.UPLOAD}), token)
 
 

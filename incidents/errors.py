@@ -68,6 +68,15 @@ class NotAMember(Refused):
         super().__init__("Not found.")
 
 
+class WrongSecret(NotAMember):
+    """A token or the secret of a link is not known, or works no more. The answer is the same for every room and none."""
+
+    status = 401
+
+    def __init__(self, words: str) -> None:
+        Refused.__init__(self, words)
+
+
 class NotAllowed(Refused):
     """The member's role does not allow the action; `needed` names the roles that may."""
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from incidents.actions.limits import count_try
-from incidents.errors import NotAMember, Refused
+from incidents.errors import Refused, WrongSecret
 from incidents.models.people.link import FirstAdminLink, hash_secret, new_secret
 
 LASTS = timedelta(days=7)  # validity of the link
@@ -28,13 +28,19 @@ def first_admin_link() -> str | None:
     return f"/first/{secret}/"
 
 
+WRONG_LINK = (
+    "This link makes no administrator: there is one already, or it ran out or was not copied whole. The server prints a"
+    " new one when it starts without an administrator."
+)
+
+
 def look_at_first(secret: str, caller: str = "") -> None:
-    """Raise `NotAMember` unless the link can still be used."""
+    """Raise `WrongSecret` unless the link can still be used."""
     if caller:
         count_try("first", caller)
     link = FirstAdminLink.objects.filter(token_hash=hash_secret(secret)).first()
     if link is None or not link.usable or User.objects.filter(is_superuser=True).exists():
-        raise NotAMember
+        raise WrongSecret(WRONG_LINK)
 
 
 def first_admin(secret: str, username: str, password: str, email: str = "") -> User:
@@ -43,7 +49,7 @@ def first_admin(secret: str, username: str, password: str, email: str = "") -> U
         # Locked, so that two people with the link cannot both become administrators.
         link = FirstAdminLink.objects.select_for_update().filter(token_hash=hash_secret(secret)).first()
         if link is None or not link.usable or User.objects.filter(is_superuser=True).exists():
-            raise NotAMember
+            raise WrongSecret(WRONG_LINK)
         user = User(username=username.strip(), email=email.strip(), is_staff=True, is_superuser=True)
         user.set_password(password)
         try:

@@ -13,7 +13,7 @@ from incidents.access import Right, Room
 from incidents.actions import handover
 from incidents.actions.limits import count_try
 from incidents.actions.record import deed
-from incidents.errors import NotAMember, Refused
+from incidents.errors import Refused, WrongSecret
 from incidents.models.people.link import Invitation, hash_secret, new_secret
 from incidents.models.people.membership import Membership, Role, Team
 from incidents.models.room.activity import Activity
@@ -52,13 +52,18 @@ def send_invitation(room: Room, email: str, link: str) -> None:
     send_mail("An invitation to Exhibit", text, None, [email])
 
 
+WRONG_INVITATION = (
+    "This invitation does not work: it was used, revoked, ran out or was not copied whole. Ask for a new one."
+)
+
+
 def look_at(secret: str, caller: str = "") -> Invitation:
-    """Return a usable invitation. Raises `NotAMember` for a used, expired, revoked or invented one alike."""
+    """Return a usable invitation. Raises `WrongSecret` for a used, expired, revoked or invented one alike."""
     if caller:
         count_try("join", caller)
     invitation = Invitation.objects.select_related("incident").filter(token_hash=hash_secret(secret)).first()
     if invitation is None or not invitation.usable:
-        raise NotAMember
+        raise WrongSecret(WRONG_INVITATION)
     return invitation
 
 
@@ -69,7 +74,7 @@ def join(user: User, secret: str) -> Incident:
         RoomCounter.lock(invitation.incident_id)
         invitation = Invitation.objects.select_for_update(of=("self",)).select_related("incident").get(pk=invitation.pk)
         if not invitation.usable or not user.is_active:
-            raise NotAMember
+            raise WrongSecret(WRONG_INVITATION)
         incident = invitation.incident
         member = Membership.objects.filter(incident=incident, user=user).first()
         if member is None:

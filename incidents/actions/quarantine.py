@@ -20,7 +20,7 @@ from incidents.actions.limits import count_try
 from incidents.actions.record import Deed, deed
 from incidents.actions.requests import close_with
 from incidents.content.visible import visible, visible_name
-from incidents.errors import AlreadyHere, NotAMember, Refused, StoreError, TooLarge
+from incidents.errors import AlreadyHere, Refused, StoreError, TooLarge, WrongSecret
 from incidents.models.evidence.artifact import Artifact, Way
 from incidents.models.evidence.quarantine import GiveLink, Quarantined, QuarantinedFile
 from incidents.models.evidence.request import EvidenceRequest, RequestState
@@ -93,17 +93,20 @@ def revoke_link(room: Room, request_id: int, link_id: int) -> None:
         doing.record("revoked", f"upload link {link_id}", request=request_id)
 
 
+UNKNOWN_LINK = "There is no such link. Check that it was copied as a whole, or ask whoever sent it to you."
+
+
 def look_at(secret: str, caller: str = "") -> GiveLink:
     """Return a link that takes files now.
 
-    Raises `NotAMember` for an invented link, `Refused` with 410 and the reason for one that takes files no more.
+    Raises `WrongSecret` for an invented link, `Refused` with 410 and the reason for one that takes files no more.
     """
     if caller:
         count_try("give", caller, most=TRIES_EACH)
     hashed = hash_secret(secret)
     link = GiveLink.objects.select_related("request__incident", "created_by").filter(token_hash=hashed).first()
     if link is None:
-        raise NotAMember
+        raise WrongSecret(UNKNOWN_LINK)
     count_try("give-link", hashed, most=TRIES_LINK)
     _require_living(link)
     return link

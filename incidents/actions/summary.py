@@ -16,7 +16,7 @@ from incidents.actions.record import Deed, deed
 from incidents.content.names import known_as
 from incidents.content.summary import gathering as summary
 from incidents.content.summary.content import EDITABLE, plain, shown
-from incidents.errors import NotAMember, Refused
+from incidents.errors import Refused, WrongSecret
 from incidents.models.people.link import hash_secret, new_secret
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import RoomCounter
@@ -128,11 +128,11 @@ def revoke(room: Room, id: int) -> None:
 
 
 def open_link(secret: str, caller: str) -> ShareLink:
-    """Return a usable link and count its opening; 404 for an invented link, 410 for a revoked or expired one."""
+    """Return a usable link and count its opening; 401 for an invented link, 410 for a revoked or expired one."""
     count_try("shared-summary", caller, MOST_OPENED, OPENED_S)
     link = ShareLink.objects.select_related("version", "incident").filter(token_hash=hash_secret(secret)).first()
     if link is None:
-        raise NotAMember
+        raise WrongSecret("There is no such link. Check that it was copied as a whole, or ask whoever sent it to you.")
     with transaction.atomic():
         RoomCounter.lock(link.incident_id)
         link.refresh_from_db(fields=("revoked_at", "expires_at"))

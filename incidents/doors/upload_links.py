@@ -16,7 +16,7 @@ import structlog
 
 from incidents.actions import quarantine
 from incidents.doors.uploads import Answer, Call, Gone, Receive, Scope, Send, asked
-from incidents.errors import NotAMember, Refused, StoreError, TooLarge
+from incidents.errors import Refused, StoreError, TooLarge
 from incidents.models.evidence.quarantine import GiveLink, QuarantinedFile
 from incidents.storage import store
 from incidents.storage.database import AWAY, patiently
@@ -32,10 +32,9 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     gift = Gift(scope, receive)
     try:
         answer = await gift.answer()
-    except NotAMember:
-        answer = Answer(404, {"error": "There is no such link. Check that it was copied as a whole."})
     except Refused as error:
-        answer = Answer(error.status, {"error": error.message})
+        challenge = (("WWW-Authenticate", "Bearer"),) if error.status == 401 else ()
+        answer = Answer(error.status, {"error": error.message}, challenge)
     except Gone:
         return
     except (*AWAY, StoreError) as error:
@@ -115,8 +114,7 @@ async def _page(send: Send, error: Refused) -> None:
     """Answer a refusal with a small page; the body is not read, so the connection is closed."""
     from django.template.loader import render_to_string
 
-    words = "There is no such link." if isinstance(error, NotAMember) else error.message
-    body = (await asked(partial(render_to_string, "upload_link/give_over.html", {"words": words}))).encode()
+    body = (await asked(partial(render_to_string, "upload_link/give_over.html", {"words": error.message}))).encode()
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),

@@ -90,7 +90,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         # Marked apart from other conflicts: what arrived stays on disk until the room is opened again.
         answer = Answer(error.status, {"error": error.message}, (("Exhibit-Closed", "true"),))
     except Refused as error:
-        answer = Answer(error.status, {"error": error.message})
+        challenge = (("WWW-Authenticate", "Bearer"),) if error.status == 401 else ()
+        answer = Answer(error.status, {"error": error.message}, challenge)
     except Gone:
         return  # the sender has gone, nobody waits for an answer
     except (*AWAY, StoreError) as error:
@@ -143,7 +144,7 @@ class Call:
     # --- sender and origin ------------------------------------------------------------------------------------
 
     def _room(self) -> Room:
-        """Check the sender by the headers alone. A stranger gets the same 404 for every room and for nonsense."""
+        """Check the sender by the headers alone. A stranger gets the same answer for every room and for nonsense."""
         kind, _, secret = self.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             count_try("token", (self.scope.get("client") or ("",))[0], most=600)

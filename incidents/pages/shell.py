@@ -18,7 +18,7 @@ from django.utils.cache import add_never_cache_headers
 
 from incidents.access import Right, Room
 from incidents.content.moments import zone_of
-from incidents.errors import NotAMember, Refused
+from incidents.errors import NotAMember, Refused, WrongSecret
 from incidents.models.evidence.artifact import ArtifactState
 from incidents.storage.database import AWAY
 from rules.errors import TablesBusy, TablesTooLarge
@@ -124,11 +124,16 @@ def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
     """Answer a refusal as a page, a part or JSON. A room closed to this person looks like an unknown address."""
     if wants_json(request):
         return JsonResponse({"error": refused.message}, status=refused.status)
-    if isinstance(refused, NotAMember):
+    if isinstance(refused, NotAMember) and not isinstance(refused, WrongSecret):
         return render(request, "404.html", status=refused.status)
-    heading = {403: "Not allowed", 404: "Not found", 409: "Not now", 410: "Gone", 413: "Too large"}.get(
-        refused.status, "Refused"
-    )
+    heading = {
+        401: "This link does not open anything",
+        403: "Not allowed",
+        404: "Not found",
+        409: "Not now",
+        410: "Gone",
+        413: "Too large",
+    }.get(refused.status, "Refused")
     words = {"heading": heading, "words": [refused.message]}
     return render(request, "plain.html", words, status=refused.status)
 

@@ -20,15 +20,24 @@ View = Callable[..., HttpResponse]
 urlpatterns: list[URLPattern] = []
 
 
+SIGN_IN_WORDS = "Sign in first: this address takes the session of a member."
+TOKEN_WORDS = "No token opens this address. Upload tokens send evidence only; everything else takes a member's session."
+
+
 def resource(view: View) -> View:
     """Wrap a view of the API: a refusal becomes `{"error": words}` with its status; nothing is cached."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
+            if not request.user.is_authenticated:
+                # Said before the room is looked up: the answer is the same for every room and for nonsense.
+                raise Refused(TOKEN_WORDS if "Authorization" in request.headers else SIGN_IN_WORDS, 401)
             made = view(request, *args, **kwargs)
         except Refused as refused:
             made = JsonResponse({"error": refused.message}, status=refused.status)
+            if refused.status == 401:
+                made["WWW-Authenticate"] = "Bearer"
         except AWAY as error:
             log.warning("api.database_away", path=request.path, error=str(error))
             made = JsonResponse({"error": "The database does not answer just now. Try again in a moment."}, status=503)

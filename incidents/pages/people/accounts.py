@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from incidents.actions import accounts as actions
 from incidents.actions import closing_accounts
-from incidents.errors import NotAMember, Refused
+from incidents.errors import Refused, WrongSecret
 from incidents.pages.rooms.views import request_user
 from incidents.work import queries
 
@@ -39,7 +39,7 @@ def first_admin(request: HttpRequest, token: str) -> HttpResponse:
         fields = form.cleaned_data
         try:
             user = actions.first_admin(token, fields["username"], fields["password"], fields["email"])
-        except NotAMember:
+        except WrongSecret:
             raise
         except Refused as refused:
             form.add_error(None, refused.message)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from incidents.actions import quarantine
 from incidents.content import request_words
-from incidents.errors import NotAMember, Refused
+from incidents.errors import Refused
 from incidents.models.evidence.quarantine import GiveLink, QuarantinedFile
 from incidents.pages.requests.forms import AnswerFileForm, AnswerTextForm
 from incidents.storage import store
@@ -29,8 +29,6 @@ def give(request: HttpRequest, token: str) -> HttpResponse:
     caller = request.META.get("REMOTE_ADDR", "")
     try:
         link = quarantine.look_at(token, caller)
-    except NotAMember:
-        return render(request, "upload_link/give_over.html", {"words": _UNKNOWN}, status=404)
     except Refused as refused:
         if refused.status == 410 and (got := _receipt(request, token)):
             # The sender of the file that ended the link comes back to read what became of it.
@@ -62,9 +60,6 @@ def give(request: HttpRequest, token: str) -> HttpResponse:
             else:
                 return redirect(f"{reverse('give', args=[token])}?got={file.pk}")
     return render(request, "upload_link/give.html", _context(request, link, token) | forms, status=status)
-
-
-_UNKNOWN = "There is no such link. Check that it was copied as a whole, or ask whoever sent it to you."
 
 
 def _entered(link: GiveLink, form: AnswerFileForm | AnswerTextForm, caller: str) -> QuarantinedFile:

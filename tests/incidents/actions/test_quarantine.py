@@ -99,9 +99,9 @@ def test_the_page_lets_its_own_forms_pass(room, asked):
     assert client.post(address, data, headers={"Origin": "null"}).status_code == 403
 
 
-def test_an_invented_link_is_a_plain_404(db):
+def test_an_invented_link_answers_401_with_words(db):
     answer = Client().get(reverse("give", args=["invented"]))
-    assert answer.status_code == 404
+    assert answer.status_code == 401
     assert "There is no such link" in answer.content.decode()
 
 
@@ -458,7 +458,7 @@ def test_a_body_is_not_read_where_the_link_is_not_usable(room, asked, method):
         await upload_links.guarded(scope, receive, send, pages)
 
     application = upload_links.application if method == "PUT" else guarded
-    for path, expected in ((f"/give/{secret}/", 410), ("/give/invented/", 404)):
+    for path, expected in ((f"/give/{secret}/", 410), ("/give/invented/", 401)):
         status, body, read = call(application, method, path, [b"x" * 10], {"content-length": "10"})
         assert (status, read) == (expected, 0)
         assert b"A TITLE" not in body

@@ -141,7 +141,7 @@ class TestPut:
         ("headers", "status"),
         [
             ({}, 401),
-            ({"authorization": "Bearer invented"}, 404),
+            ({"authorization": "Bearer invented"}, 401),
             ({"authorization": "Basic cm9vdDpyb290"}, 401),
         ],
     )
@@ -150,6 +150,8 @@ class TestPut:
             answer = ask("PUT", f"/api/rooms/{slug}/uploads/a.txt", headers, [b"x"] * 100)
             assert (answer.status, answer.read) == (status, 0)
             assert answer.headers["connection"] == "close"
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert "token" in answer.json["error"]
         assert not Artifact.objects.exists()
 
     def test_a_session_is_no_token(self) -> None:
@@ -191,7 +193,7 @@ class TestPut:
         headers = self.token(room)
         make_member(room.incident, "lead")
         members.remove(room, room.user.pk)
-        assert ask("PUT", address(room, "a"), headers, [b"x"]).status == 404
+        assert ask("PUT", address(room, "a"), headers, [b"x"]).status == 401
 
     def test_a_closed_room_takes_nothing(self) -> None:
         room = make_room()

@@ -251,7 +251,7 @@ MATRIX: dict[str, list[Row]] = {
     "similar": [Row("viewer")],
     "join": [Row("open", args=invitation, anonymous=200), Row(None, "post", (302,), invitation, anonymous=200)],
     # Once there is an administrator, as in the last of the calls, the link is dead (test_accounts.py).
-    "first-admin": [Row("open", ok=(200, 404), args=first_link, anonymous=200)],
+    "first-admin": [Row("open", ok=(200, 401), args=first_link, anonymous=200)],
     "healthz": [Row("open", args=nothing, anonymous=200)],
     "room": [Row("viewer")],
     "findings": [Row("viewer", ok=(302,))],
@@ -448,7 +448,7 @@ MATRIX: dict[str, list[Row]] = {
     "give": [
         Row("open", args=give_link, anonymous=200),
         Row("open", "post", (302,), give_link, {"text": "procs memory"}, anonymous=302),
-        Row("open", ok=(404,), args=lambda room: ("nonsense",), anonymous=404),
+        Row("open", ok=(401,), args=lambda room: ("nonsense",), anonymous=401),
     ],
     # Questions themselves cost a child each: test_ask.py asks, as viewer, in closed and archived rooms, too.
     "ask": [Row("viewer"), Row("viewer", "post", (422,), data={"sql": ""})],
@@ -497,13 +497,13 @@ MATRIX: dict[str, list[Row]] = {
     "activity": [Row("viewer")],
     "activity-verify": [Row("viewer", "post")],
     "stream": [Row("viewer", anonymous=404)],
-    "api-report": [Row("viewer", anonymous=404)],
-    "api-observations": [Row("viewer", anonymous=404)],
+    "api-report": [Row("viewer", anonymous=401)],
+    "api-observations": [Row("viewer", anonymous=401)],
     "api-tokens": [
-        Row("lead", anonymous=404),
-        Row("lead", "post", (201,), data={"label": "db1", "hours": "1"}, anonymous=404),
+        Row("lead", anonymous=401),
+        Row("lead", "post", (201,), data={"label": "db1", "hours": "1"}, anonymous=401),
     ],
-    "api-token": [Row("lead", "delete", (204,), upload_token, anonymous=404)],
+    "api-token": [Row("lead", "delete", (204,), upload_token, anonymous=401)],
 }
 
 

@@ -32,13 +32,18 @@ def test_it_answers_the_newest_report_that_the_room_shows(client: Client) -> Non
     assert client.get(address).json() == REPORT  # until a lead takes the new one over
 
 
-@pytest.mark.parametrize("who", ["nobody", "a stranger"])
-def test_it_refuses_strangers_as_it_does_nonsense(client: Client, who: str) -> None:
+@pytest.mark.parametrize(("who", "status"), [("nobody", 401), ("a token", 401), ("a stranger", 404)])
+def test_it_refuses_strangers_as_it_does_nonsense(client: Client, who: str, status: int) -> None:
     room = make_room(title="Secret merger")
     if who == "a stranger":
         client.force_login(make_user())
-    answers = [client.get(f"/api/rooms/{slug}/report.json") for slug in (room.incident.slug, "nonsense")]
-    assert [answer.status_code for answer in answers] == [404, 404]
+    headers = {"Authorization": "Bearer invented"} if who == "a token" else {}
+    slugs = (room.incident.slug, "nonsense")
+    answers = [client.get(f"/api/rooms/{slug}/report.json", headers=headers) for slug in slugs]
+    assert [answer.status_code for answer in answers] == [status, status]
+    if status == 401:
+        assert answers[0]["WWW-Authenticate"] == "Bearer"
+        assert ("token" in answers[0].json()["error"]) == (who == "a token")
     assert answers[0].content == answers[1].content
     assert b"merger" not in answers[0].content.lower()
 

@@ -35,7 +35,7 @@ def test_it_refuses_strangers_and_members_who_are_no_leads(client: Client, metho
     room = make_room()
     token = "1/" if method == "delete" else ""
     for person, status in (
-        (None, 404),
+        (None, 401),
         (make_user(), 404),
         (make_member(room.incident, "viewer").user, 403),
         (make_member(room.incident, "investigator").user, 403),

@@ -22,7 +22,7 @@ def test_the_link_makes_an_administrator_once_and_signs_in():
     assert client.post(link, GOOD)["Location"] == "/"
     assert User.objects.get().is_superuser
     assert client.get("/").status_code == 200
-    assert Client().get(link).status_code == 404
+    assert Client().get(link).status_code == 401
 
 
 @pytest.mark.django_db
@@ -39,15 +39,15 @@ def test_a_weak_password_is_refused_and_the_name_kept():
 def test_the_link_is_dead_once_there_is_an_administrator():
     link = str(accounts.first_admin_link())
     make_user(is_superuser=True)
-    assert Client().get(link).status_code == 404
-    assert Client().post(link, GOOD).status_code == 404
+    assert Client().get(link).status_code == 401
+    assert Client().post(link, GOOD).status_code == 401
 
 
 @pytest.mark.django_db
 def test_too_many_tries_are_refused():
     client = Client()
     statuses = [client.get("/first/nonsense/").status_code for _ in range(22)]
-    assert statuses[0] == 404
+    assert statuses[0] == 401
     assert statuses[-1] == 429
 
 

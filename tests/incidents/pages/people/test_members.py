@@ -36,7 +36,7 @@ def test_an_invitation_shows_its_link_once_and_lets_one_person_in(judged):
     assert not Membership.objects.filter(user=user).exists()  # looking uses nothing up
     assert client.post(link)["Location"] == reverse("room", args=[judged.slug])
     assert access.enter(user, judged.slug).role == "investigator"
-    assert client.get(link).status_code == 404
+    assert client.get(link).status_code == 401
 
 
 def test_a_newcomer_is_sent_to_make_an_account(judged):
@@ -71,7 +71,7 @@ def test_a_revoked_invitation_is_useless(judged):
     assert (
         client.post(reverse("members", args=[judged.slug]), {"do": "revoke", "invitation": row.pk}).status_code == 302
     )
-    assert client.get(link).status_code == 404
+    assert client.get(link).status_code == 401
 
 
 def test_a_role_is_changed_and_a_member_removed(judged):

@@ -519,7 +519,7 @@ def test_secrets_are_hashed_and_guessing_is_slow(judged, client, monkeypatch):  
     address = shared(judged)
     secret = address.split("/")[2]
     assert secret not in str(ShareLink.objects.values())
-    assert client.get(reverse("shared-summary", args=["no-such-secret"])).status_code == 404
+    assert client.get(reverse("shared-summary", args=["no-such-secret"])).status_code == 401
     monkeypatch.setattr(actions, "MOST_OPENED", 3)
     codes = [
         client.get(reverse("shared-summary", args=[f"guess{i}"]), REMOTE_ADDR="198.51.100.9").status_code
