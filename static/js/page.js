@@ -25,12 +25,15 @@
     const raw = time.title;
     const full = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "long" }).format(at);
     if (form === "both") {
-      const beside = document.createElement("span");
-      beside.className = "meta";
-      beside.textContent = " " + raw;
-      const exact = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false };
-      time.textContent = `${day} ${new Intl.DateTimeFormat([], exact).format(at)}`;
-      time.append(beside);
+      // Readers in UTC see the raw stamp alone; the others see their own time first and the raw one in brackets.
+      if (at.getTimezoneOffset()) {
+        const beside = document.createElement("span");
+        beside.className = "meta";
+        beside.textContent = ` (${raw})`;
+        const exact = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false };
+        time.textContent = `${day} ${new Intl.DateTimeFormat([], exact).format(at)}`;
+        time.append(beside);
+      }
     } else {
       time.textContent = form === "time" && same(at, new Date()) ? clock : `${day} ${clock}`;
     }

@@ -184,6 +184,8 @@ def _edit(
                     raise
                 form.add_error(None, refused.message)
             else:
+                if form.by_link and not done.links.exists():
+                    return _with_new_link(request, room, done, LinkFields())
                 place = "#by-link" if form.by_link else ""
                 return redirect(reverse("request", args=[room.incident.slug, done.pk]) + place)
     typed = form["command"].value() or ""
@@ -322,13 +324,29 @@ def request_link(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     form = LinkForm(request.POST, auto_id="link_%s")
     if form.is_valid():
         fields = form.cleaned_data
-        secret = quarantine.make_link(room, id, fields["label"] or "", fields["hours"], fields["most"], fields["mib"])
-        address = request.build_absolute_uri(reverse("give", args=[secret]))
-        made: GiveLink | None = row.links.order_by("-pk").first()
-        answer = render(request, "requests/request.html", _shown(request, room, row, made=made, address=address))
-        answer["Referrer-Policy"] = "strict-origin"
-        return answer
+        limits = LinkFields(fields["label"] or "", fields["hours"], fields["most"], fields["mib"])
+        return _with_new_link(request, room, row, limits)
     return render(request, "requests/request.html", _shown(request, room, row, link_form=form), status=422)
+
+
+@dataclass(frozen=True)
+class LinkFields:
+    """What a link says and takes: as a room gives it unasked, unless somebody chose otherwise."""
+
+    label: str = ""
+    hours: int = quarantine.HOURS
+    most: int = quarantine.FILES
+    mib: int = quarantine.MIB
+
+
+def _with_new_link(request: HttpRequest, room: Room, row: EvidenceRequest, fields: LinkFields) -> HttpResponse:
+    """Make a link and show the request with it. The secret is stored hashed, so this page alone can show it."""
+    secret = quarantine.make_link(room, row.pk, fields.label, fields.hours, fields.most, fields.mib)
+    address = request.build_absolute_uri(reverse("give", args=[secret]))
+    made: GiveLink | None = row.links.order_by("-pk").first()
+    answer = render(request, "requests/request.html", _shown(request, room, row, made=made, address=address))
+    answer["Referrer-Policy"] = "strict-origin"
+    return answer
 
 
 @require_POST

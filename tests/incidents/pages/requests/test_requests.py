@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -309,6 +310,19 @@ def test_a_link_is_shown_once_and_can_be_revoked(room):
     assert client.post(address, {"do": "revoke", "link": link.pk}).status_code == 302
     assert client.get(reverse("give", args=[secret])).status_code == 410
     assert client.post(address, {"do": "revoke", "link": link.pk}).status_code == 404
+
+
+def test_asking_somebody_without_an_account_makes_the_link_at_once(room):
+    client, address = client_of(room), reverse("request-new", args=[room.incident.slug])
+    data = {"what": "A trace", "asked_of": "link", "client_id": str(uuid.uuid4())}
+    answer = client.post(address, data)
+    assert answer.status_code == 200
+    assert answer["Referrer-Policy"] == "strict-origin"
+    (secret,) = set(re.findall(r"/give/([\w-]+)/", html(answer)))
+    assert Client().get(reverse("give", args=[secret])).status_code == 200
+    request = EvidenceRequest.objects.get()
+    assert client.post(address, data).status_code == 302  # sent twice: no second request, no second link
+    assert list(request.links.values_list("most_files", flat=True)) == [quarantine.FILES]
 
 
 def test_a_member_takes_in_what_came_by_link(room, client, on_commit):
