@@ -25,6 +25,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
+from rules.writing.process_words import pid_words
 
 _NUMBERS = ["slope_ps", "ci_lo", "ci_hi", "p", "late_slope_ps", "span_s", "first_value", "last_value"]
 _NUMBERS += ["growth_pct", "doubling_s"]
@@ -127,5 +128,5 @@ def build(case: CaseTables) -> pl.DataFrame:
     for metric in METRICS:
         for row in series(samples, metric).iter_rows(named=True):
             made = line(np.array(row["x"]), np.array(row["y"]))
-            found.append({**row, **made, "metric": f"ps.{metric}", "subject": f"pid {row['pid']}"})
+            found.append({**row, **made, "metric": f"ps.{metric}", "subject": pid_words(row["pid"])})
     return TABLE.rows(found)

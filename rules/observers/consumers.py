@@ -20,6 +20,7 @@ from rules.observers.memory_parts import groups, huge_pages, no_swap, unlisted
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import Measure, sampled, sightings
 from rules.signatures.signatures import Seen
+from rules.writing.process_words import process_named, process_words
 
 OBSERVER = Observer(
     "consumers",
@@ -175,7 +176,7 @@ def _largest(
         )
         if not stands and not first:
             continue
-        who = f"{row['who']} (pid {row['pid']})" if row["pid"] is not None else row["who"]
+        who = process_words(row["who"], row["pid"])
         took = "took" if unit == "%" else "holds"
         worst = f", {figure(row['worst'], unit)} at most in {row['n']} samples" if row["n"] > 1 else ""
         whole = f", {figure(100 * own_share, '%')} of what the {row['listed']:,} listed {took.replace('holds', 'hold')}"
@@ -249,7 +250,7 @@ def _counted(rows: pl.LazyFrame, by: list[str], least: int, subject: str, says: 
 def _states(case: CaseTables) -> Iterator[Sighting]:
     """Yield threads that spend their time waiting for a processor, a lock or a page."""
     rows = sampled(case, "microstates", [name for name, _, _ in STATES], ["pid", "lwp", "comm"])
-    named = rows.with_columns(pl.format("{} (pid {})", pl.col("comm").fill_null("a process"), "pid").alias("who"))
+    named = rows.with_columns(process_named().alias("who"))
     for column, subject, did in STATES:
         m = Measure(
             f"{column}_pct",

@@ -21,6 +21,7 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, gathered
 from rules.observers.traced import calls, on, seen, union
 from rules.walking.targets import NAME_SERVICE_PATH
 from rules.walking.threads import EXIT_NAMES
+from rules.writing.process_words import number_words
 
 OBSERVER = Observer(
     "failures",
@@ -201,7 +202,7 @@ def _ends(case: CaseTables) -> Iterator[Sighting]:
         .collect(engine="streaming")
     )
     for row in groups.iter_rows(named=True):
-        who = f"process {row['pid']}" if row["n"] == 1 else f"{row['n']:,} processes"
+        who = number_words(row["pid"]) if row["n"] == 1 else f"{row['n']:,} processes"
         how = row["how"].replace("was killed", "were killed") if row["n"] > 1 else row["how"]
         lines = _line(row["artifact_id"], row["line_no"], "end")
         if row["last"] != row["line_no"]:

@@ -19,6 +19,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.writing.process_words import process_words
 
 OBSERVER = Observer(
     "growing",
@@ -113,7 +114,7 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
         ("nlwp", "threads", "count", 5.0),
     ):
         for row in rising(rows, keys, column, least).iter_rows(named=True):
-            who = f"{row['comm'] or 'process'} (pid {row['pid']})"
+            who = process_words(row["comm"], row["pid"])
             yield _sighting(row, f"{who} {words}", f"The {words} of {who}", column, unit, {"counter": f"ps.{column}"})
 
 

@@ -22,6 +22,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.still_counters import moving
+from rules.writing.process_words import process_words
 
 OBSERVER = Observer("growth-between", "What grew between two artifacts of one host?", ("counters", "ps"), across=True)
 
@@ -165,7 +166,7 @@ def _grown(earlier: pl.DataFrame, later: pl.DataFrame) -> Iterator[Sighting]:
     rss, rss_before = pl.col("rss_kb"), pl.col("rss_kb_before")
     grew = both.filter(rss.is_finite() & (rss_before > 0) & (rss >= GREW * rss_before) & (rss - rss_before >= GREW_KB))
     for row in grew.sort("rss_kb", descending=True).head(5).iter_rows(named=True):
-        who = f"{row['comm'] or 'process'} (pid {row['pid']})"
+        who = process_words(row["comm"], row["pid"])
         yield Sighting(
             "growth",
             f"{who} resident memory",
@@ -184,7 +185,7 @@ def _grown(earlier: pl.DataFrame, later: pl.DataFrame) -> Iterator[Sighting]:
     timed = both.filter(pl.col("clock") == pl.col("clock_before")).with_columns(used.alias("used"), span.alias("span"))
     busy = timed.filter((pl.col("span") > 1) & (pl.col("used") >= BUSY * pl.col("span")) & pl.col("used").is_finite())
     for row in busy.sort("used", descending=True).head(5).iter_rows(named=True):
-        who = f"{row['comm'] or 'process'} (pid {row['pid']})"
+        who = process_words(row["comm"], row["pid"])
         yield Sighting(
             "growth",
             f"{who} processor time",

@@ -19,6 +19,7 @@ from rules.observers.traced import union
 from rules.signatures.signatures import Seen
 from rules.walking.targets import ACCEPTS
 from rules.walking.threads import BROKEN, ENDS, batches
+from rules.writing.process_words import number_words
 
 LONGEST_S = 30 * 86400.0
 """Maximum believable time in seconds."""
@@ -130,7 +131,7 @@ def outside_calls(case: CaseTables) -> Iterator[Sighting]:
     for key, held in gaps.group_by(thread, maintain_order=True):
         first = held.row(0, named=True)
         outside = float(held["own_s"].sum())
-        who = f"thread {first['lwp'] if first['lwp'] is not None else first['pid']}"
+        who = number_words(first["lwp"] if first["lwp"] is not None else first["pid"], "thread")
         more = f", {held.height:,} times {figure(outside, 's')} together" if held.height > 1 else ""
         span = of.get(key) or 0.0
         yield Sighting(

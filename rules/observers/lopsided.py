@@ -20,6 +20,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import sampled
 from rules.signatures.signatures import Seen
+from rules.writing.process_words import process_named
 
 OBSERVER = Observer(
     "lopsided",
@@ -126,7 +127,7 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
     """Yield the process that takes most of the processor time of a listing."""
     columns = [*PLACE_COLUMNS, "part", "pid", "lwp", "comm", "cpu_pct", "line_no", "t_local"]
     rows = case.scan("ps", columns).filter(pl.col("lwp").is_null() & pl.col("pid").is_not_null())
-    named = rows.with_columns(pl.format("{} (pid {})", pl.col("comm").fill_null("process"), "pid").alias("member"))
+    named = rows.with_columns(process_named().alias("member"))
     yield from _uneven(
         named, Shared("processor time", pl.col("cpu_pct"), "%", 50.0, {"counter": "one_process_cpu_pct"})
     )

@@ -21,6 +21,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen
+from rules.writing.process_words import process_words
 
 OBSERVER = Observer(
     "near-limit",
@@ -127,7 +128,7 @@ def _descriptors(case: CaseTables) -> Iterator[Sighting]:
     )
     for row in counted.join(limits, on="artifact_id").collect(engine="streaming").iter_rows(named=True):
         a = row["artifact_id"]
-        who = f"{row['comm'] or 'process'} ({row['pid']}) open descriptors"
+        who = f"{process_words(row['comm'], row['pid']).replace('(pid ', '(')} open descriptors"
         lines = (
             Lines(a, row["line_no"], row["line_no"], "last of them"),
             Lines(a, row["limit_line"], row["limit_line"], "limit"),

@@ -23,6 +23,7 @@ from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figu
 from rules.observers.traced import calls, on
 from rules.walking.targets import ACCEPTS, POLLS
 from rules.walking.threads import OWN_S, READ_NAMES
+from rules.writing.process_words import number_words
 
 OBSERVER = Observer(
     "rounds",
@@ -168,7 +169,7 @@ def _told(rows: list[dict[str, Any]], like: list[range], shape: tuple[Step, ...]
     of = [r["done_s"] for r in rows if r["done_s"] is not None]
     span = max(of) - min(of) if of else 0.0
     share = min(1.0, len(like) * round_s / span) if span > 0 else 0.0
-    whose = f"process {first['pid']}" if first["lwp"] in (None, first["pid"]) else f"thread {first['lwp']}"
+    whose = number_words(first["pid"]) if first["lwp"] in (None, first["pid"]) else f"thread {first['lwp']}"
     name = shape[-1][0]
     waits = name in ACCEPTS or name in POLLS or (name in READ_NAMES and rows[like[0][-1]]["side"] == "server")
     return Sighting(

@@ -27,6 +27,7 @@ from rules.observers.observer import FELT_S, MOST, MOST_LINES, Lines, Observer, 
 from rules.signatures.signatures import Seen
 from rules.walking.request_walk import IDLE, LOST, OWN
 from rules.walking.targets import CHILDREN
+from rules.writing.process_words import number_words
 
 OBSERVER = Observer(
     "split",
@@ -310,10 +311,12 @@ def _children(case: CaseTables) -> Iterator[Sighting]:
         span = span if span <= LONGEST_S else 0.0
         whole = max(span, row["cpu_s"])
         of = f", {percent(row['cpu_s'], whole)} of the {figure(whole, 's')} of the trace" if span > 0 else ""
+        child = number_words(row["sender_pid"], "child")
+        named = f"The {child}" if row["sender_pid"] is not None else "A child"
         yield Sighting(
             "split",
-            f"child {row['sender_pid']}",
-            f"The child {row['sender_pid']} had used {figure(row['cpu_s'], 's')} of a processor when it ended{of}; its own calls are not in the trace",
+            child,
+            f"{named} had used {figure(row['cpu_s'], 's')} of a processor when it ended{of}; its own calls are not in the trace",
             "cpu_s",
             row["cpu_s"],
             "s",
@@ -425,7 +428,7 @@ def _listeners(case: CaseTables) -> Iterator[Sighting]:
         best = holder(known, whole)
         if best is None:
             continue
-        who = f"listener thread {row['lwp'] if row['lwp'] is not None else row['pid']}"
+        who = number_words(row["lwp"] if row["lwp"] is not None else row["pid"], "listener thread")
         yield Sighting(
             "split",
             who,
@@ -506,7 +509,7 @@ def _request(parts: list[dict[str, Any]]) -> Iterator[Sighting]:
     """Yield the measure and the split of one request; `parts` are sorted, the longest first. The kind is that of the part."""
     first = parts[0]
     wall = first["wall_s"]
-    who = f"{first['kind']} of process {first['pid']}"
+    who = f"{first['kind']} of {number_words(first['pid'])}"
     low, high = cpu_bounds(parts, wall)
     surely_on, at_most = 100 * low / wall, 100 * high / wall
     if surely_on >= HIGH_PCT or at_most <= LOW_PCT:

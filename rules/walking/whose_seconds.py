@@ -20,6 +20,7 @@ import polars as pl
 from rules.case.case import Case
 from rules.model import Finding, Piece, WhoseSeconds
 from rules.walking.request_pieces import LEFT, Cite, lines_of, merged, piece_of, reaches
+from rules.writing.process_words import pid_words
 
 SMALL = 0.01
 """Minimum share of the whole; smaller pieces are merged with the next piece of the same process."""
@@ -172,7 +173,7 @@ def _of_start(case: Case, start: dict[str, Any], blamed: Sequence[Finding], cite
         f"One server start: {start['token']}, {cited}",
         start["spawn_s"],
         start["host"],
-        f"pid {start['writer_pid']}",
+        pid_words(start["writer_pid"]),
         pieces,
     )
 
@@ -219,16 +220,18 @@ def _piece(cut: _Cut, artifact: int, begin: int, end: int, cite: Cite) -> Piece:
     citations = tuple(c for first, last in cut.lines for c in cite(artifact, first, last, "piece"))
     seconds = round(cut.ns / 1e9, 9)
     if cut.finding is not None:
-        return Piece(f"{names} in pid {cut.pid}", seconds, True, "culprit", cut.finding.layer, citations)
+        return Piece(f"{names} in {pid_words(cut.pid)}", seconds, True, "culprit", cut.finding.layer, citations)
     if cut.last:
-        return Piece(f"{names} by pid {cut.pid} ends", seconds, False, "rest", None, citations)
+        return Piece(f"{names} by {pid_words(cut.pid)} ends", seconds, False, "rest", None, citations)
     if cut.untraced:
         first = len(cut.names) == 1 and cut.lines
         label = (
-            f"not traced, before {names} of pid {cut.pid}" if first else f"{names} of pid {cut.pid}, mostly not traced"
+            f"not traced, before {names} of {pid_words(cut.pid)}"
+            if first
+            else f"{names} of {pid_words(cut.pid)}, mostly not traced"
         )
         return Piece(label, seconds, False, "untraced", None, citations)
-    return Piece(f"{names} of pid {cut.pid}", seconds, True, "traced", None, citations)
+    return Piece(f"{names} of {pid_words(cut.pid)}", seconds, True, "traced", None, citations)
 
 
 REQUESTS = {
@@ -280,7 +283,7 @@ def _of_request(case: Case, blamed: Sequence[Finding], cite: Cite) -> WhoseSecon
         )
     peer = f" with {best['peer']}" if best["peer"] else ""
     title = f"{REQUESTS.get(best['kind'], 'One request')}{peer}: lines {best['line_from']} to {best['line_to']}"
-    return WhoseSeconds(title, best["wall_s"], best["host"], f"pid {best['pid']}", tuple(pieces))
+    return WhoseSeconds(title, best["wall_s"], best["host"], pid_words(best["pid"]), tuple(pieces))
 
 
 def _inside(finding: Finding, request: dict[str, Any]) -> bool:
