@@ -4,11 +4,11 @@ script.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape as _escape
 
 from rules.model import FIRST_SHOWN, WITHIN_BOUNDS, Citation, Finding, Report
-from rules.reporting.terminal import days_words
+from rules.reporting.terminal import MOST_QUOTED, days_words
 
 STYLE = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -86,7 +86,7 @@ def _observations(made: Report) -> Iterable[str]:
         words = WITHIN_BOUNDS if o.normal else o.means
         means = f" <span class=meta>{escape(words)}</span>" if words else ""
         yield f"<li><strong>{escape(o.headline)}</strong>{' on ' + escape(o.host) if o.host else ''}{means}"
-        yield from (_citation(c) for c in o.citations)
+        yield from _citations(o.citations)
         yield "</li>"
     yield "</ol>"
 
@@ -114,7 +114,7 @@ def _finding(f: Finding) -> Iterable[str]:
     weight = f"{f.severity}, {escape(f.tier)}, {f.decibans:+d} dB ({escape(f.support)}){by_statement}"
     yield f"<details open><summary><strong>{escape(f.headline)}</strong> <span class=meta>{escape(f.rule)} {escape(f.version)}, {weight}</span></summary>"
     yield f"<p>{escape(f.expert)}</p>"
-    yield from (_citation(c) for c in f.citations)
+    yield from _citations(f.citations)
     clears = tuple(f"{c.layer}: {c.because} ({c.seconds:g} s of {c.requests} request, {c.scope})" for c in f.clears)
     but = f.contraindications if f.remedy else ()
     for name, texts in (
@@ -128,6 +128,15 @@ def _finding(f: Finding) -> Iterable[str]:
     for help_ in f.would_help:
         yield f"<p class=meta>Would help: {escape(', '.join(help_.needs))}</p><pre>{escape(help_.ask)}</pre>"
     yield "</details>"
+
+
+def _citations(cited: Sequence[Citation]) -> Iterable[str]:
+    """Yield the first citations; the others stand folded below them."""
+    yield from (_citation(c) for c in cited[:MOST_QUOTED])
+    if more := cited[MOST_QUOTED:]:
+        yield f"<details><summary>{len(more):,} more cited ranges</summary>"
+        yield from (_citation(c) for c in more)
+        yield "</details>"
 
 
 def _citation(c: Citation) -> str:

@@ -14,6 +14,8 @@ from rules.model import FIRST_SHOWN, WITHIN_BOUNDS, Citation, Finding, NotEvalua
 from rules.writing.rule import Rule
 
 WIDTH = 100
+MOST_PLACES, MOST_QUOTED = 3, 5
+"""Maximum number of cited ranges that are named on one line, and that are quoted; the others are counted."""
 MARK = {"critical": "!!!", "major": "!! ", "minor": "!  ", "info": "-  "}
 
 
@@ -122,8 +124,10 @@ def _finding(f: Finding) -> Iterable[str]:
         f"; host {f.host}" if f.host else ""
     )
     yield from _wrapped(f.expert, "    ")
-    for citation in f.citations:
+    for citation in f.citations[:MOST_QUOTED]:
         yield from _quoted(citation)
+    if more := f.citations[MOST_QUOTED:]:
+        yield f"    and {len(more):,} more cited ranges"
     for text in f.against:
         yield from _wrapped(f"against: {text}", "    ")
     for help_ in f.would_help:
@@ -143,7 +147,9 @@ def _quoted(c: Citation) -> Iterable[str]:
 
 
 def _where(citations: Sequence[Citation]) -> str:
-    return "  [" + ", ".join(f"{c.file}:{c.line_from}-{c.line_to}" for c in citations) + "]" if citations else ""
+    places = [f"{c.file}:{c.line_from}-{c.line_to}" for c in citations[:MOST_PLACES]]
+    places += [f"+ {more:,}"] if (more := len(citations) - MOST_PLACES) > 0 else []
+    return f"  [{', '.join(places)}]" if places else ""
 
 
 def _cannot_tell(made: Report) -> Iterable[str]:

@@ -144,6 +144,11 @@ def test_what_speaks_against_a_finding_is_said() -> None:
     assert "H-OS-SHM" in {h.code for h in made.hypotheses if h.score == -10}
     assert "-10 dB" in printed(made)
     assert "-10 dB" in page(made)
+    cited = replace(folded, citations=(folded.citations * 239)[:239])
+    many = replace(made, findings=(cited,))
+    assert "and 234 more cited ranges" in printed(many)
+    html = page(many)
+    assert "<details><summary>234 more cited ranges</summary>" in html
 
 
 def test_severity_words_are_the_four(tmp_path: Path) -> None:
