@@ -15,6 +15,8 @@ from incidents.content.visible import visible
 from rules.model import WITHIN_BOUNDS
 
 WIDTH = 80
+MOST_QUOTED = 5
+"""Maximum number of cited ranges that are quoted; the others are counted, and the link opens them."""
 
 
 def claim_text(claim: Claim, link: str) -> str:
@@ -165,7 +167,7 @@ def disputed_words(outlook: Outlook) -> str:
 def _cleared(outlook: Outlook) -> list[str]:
     cleared = outlook.verdict.cleared
     return [
-        f"{claim.layer_name}: {_bound(claim)}" + "".join(f" ({c.file} {c.where})" for c in claim.citations)
+        f"{claim.layer_name}: {_bound(claim)}" + "".join(f" ({c.file} {c.where})" for c in claim.citations[:1])
         for claim in cleared
     ]
 
@@ -197,7 +199,7 @@ def _bullets(texts: Iterable[str]) -> list[str]:
 def _quoted_text(citations: list[Citation]) -> list[str]:
     """Number each quoted line; cut one that is too long at the column and continue it on the next row, unwrapped."""
     out: list[str] = []
-    for citation in citations:
+    for citation in citations[:MOST_QUOTED]:
         out += textwrap.wrap(visible(citation.file), WIDTH - 2, initial_indent="  ", subsequent_indent="    ") or [
             "  (no name)"
         ]
@@ -210,17 +212,22 @@ def _quoted_text(citations: list[Citation]) -> list[str]:
                 head = f"{number if i == 0 else '':>8} {'|' if i == 0 else '+'}"
                 piece = text[begin : begin + room]
                 out.append(f"{head} {piece}" if piece else head)  # no strip: blanks at a cut belong to the line
-    return out or ["  none"]
+    return [*out, *([f"  {_more(citations)}"] if citations[MOST_QUOTED:] else [])] or ["  none"]
 
 
 def _quoted_markdown(citations: list[Citation]) -> list[str]:
     out: list[str] = []
-    for citation in citations:
+    for citation in citations[:MOST_QUOTED]:
         lines = [f"{str(line.number) if line.number else '...':>7}  {visible(line.text)}" for line in citation.lines]
         fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))
         hashed = f", sha256 `{citation.sha256}`" if citation.sha256 else ""
         out += [f"{escaped(citation.file)}, line {citation.where}{hashed}", "", f"{fence}text", *lines, fence, ""]
-    return out
+    return [*out, *([_more(citations), ""] if citations[MOST_QUOTED:] else [])]
+
+
+def _more(citations: list[Citation]) -> str:
+    left = len(citations) - MOST_QUOTED
+    return f"and {left:,} more cited range{'s' if left > 1 else ''}, behind the link below"
 
 
 def escaped(text: str) -> str:

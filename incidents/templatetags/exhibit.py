@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,6 +52,12 @@ def size(count: int | None) -> str:
             return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     return f"{amount:.1f} TiB"
+
+
+@register.filter
+def beyond(rows: Sized, most: int) -> int:
+    """Return how many of some rows are left when the first ones are shown; 0 if none."""
+    return max(len(rows) - most, 0)
 
 
 @register.filter

@@ -10,7 +10,8 @@ from django.urls import reverse
 from incidents.models.judging.finding import Dispute
 from tests.incidents.conftest import make_room
 from tests.incidents.pages import reports
-from tests.incidents.pages.conftest import client_of
+from tests.incidents.pages.conftest import add_report, client_of
+from tests.incidents.pages.pages import page_in
 
 
 def copy(room, name, *args):
@@ -104,3 +105,43 @@ def test_from_a_finding_one_asks_for_what_would_help_and_says_what_it_means(judg
     seen = client_of(judged.viewer).get(address, headers={"HX-Request": "true"}).content.decode()
     assert "/requests/new/" not in seen
     assert "/board/say/" not in seen
+
+
+@pytest.fixture
+def much_cited(judged):
+    """The room's cause cites 239 ranges of one file."""
+    report = reports.report()
+    cause = next(found for found in report["findings"] if found["key"] == reports.CAUSE_KEY)
+    first = cause["citations"][0]
+    cause["citations"] = [first | {"line_from": n, "line_to": n, "text": f"line {n}"} for n in range(1, 240)]
+    add_report(judged.lead, report)
+    return judged
+
+
+def test_a_finding_with_hundreds_of_citations_shows_few_and_counts_the_rest(much_cited):
+    room = page_in(client_of(much_cited.viewer).get(reverse("finding", args=[much_cited.slug, reports.CAUSE_KEY])))
+    row = room.part(f"#claim-{reports.CAUSE_KEY}")
+    assert len([a for a in row.select("a") if "#L" in str(a["href"])]) <= 1
+    assert "+ 238" in row.text
+    drawer = room.part("#drawer")
+    assert len(drawer.select("table.quote")) == 5
+    folded = drawer.part("details.more-cited")
+    assert "open" not in folded.attributes
+    assert folded.part("summary").text == "234 more cited ranges"
+    assert len(folded.select("li a")) == 234, "the count opens the rest"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_a_copied_finding_quotes_few_citations_and_counts_the_rest(much_cited, form):
+    text = copy(much_cited.viewer, "finding-copy", reports.CAUSE_KEY, form)
+    assert "line 5" in text
+    assert "line 6" not in text
+    assert "and 234 more cited ranges, behind the link below" in text
+
+
+def test_the_summary_names_few_citations_of_a_source_and_counts_the_rest(much_cited):
+    page = page_in(client_of(much_cited.viewer).get(reverse("summary", args=[much_cited.slug])))
+    sources = [li for li in page.select(".sources li") if "236" in li.text]
+    assert sources
+    assert "+ 236" in sources[0].text
+    assert len([a for a in sources[0].select("a") if "#L" in str(a["href"])]) <= 4
