@@ -24,8 +24,11 @@ def test_the_board_fits_and_is_accessible(
         wide = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{path} is {wide} px too wide at {width}"
     page.goto(sample_room + "board/")
+    expect(page.locator(".leading")).to_be_visible()
+    expect(page.locator(".weights")).not_to_be_visible()
+    page.locator("#matrix > summary").click()
     expect(page.locator(".weights")).to_be_visible(visible=width > 900)
-    expect(page.locator("ul.cells").first).to_be_visible(visible=width <= 900)
+    expect(page.locator(".causes ul.cells").first).to_be_visible(visible=width <= 900)
     shot(page, f"board-{width}-{scheme}")
 
 

@@ -23,6 +23,7 @@ STRONG = 10
 HINT = CLASSES["counter"]
 
 MOST_WANTED = 8
+MOST_REASONS = 3
 MOST_CAVEATS = 4
 PLACES = {"umbrella": "part of the way known, never a rival", "demand": "a load, no rival for a time"}
 
@@ -182,6 +183,23 @@ class Board:
             (column, [(row, row.cells[n]) for row in self.rows if row.cells[n].value is not None])
             for n, column in enumerate(self.columns)
         ]
+
+    @property
+    def reasons(self) -> list[tuple[Row, Cell]]:
+        """Return the rows that speak most for the leader, each counted one once."""
+        if self.leader is None:
+            return []
+        place = self.columns.index(self.leader)
+        rows = [(row, row.cells[place]) for row in self.rows if row.cells[place].counts]
+        return sorted((one for one in rows if (one[1].value or 0) > 0), key=lambda one: -(one[1].value or 0))[
+            :MOST_REASONS
+        ]
+
+    @property
+    def rests(self) -> list[Column]:
+        """Return the best of the causes that do not lead and that something speaks for, parts and reasons aside."""
+        others = [column for column in self.columns if column.rival and not column.under and not column.leads]
+        return [column for column in others if column.together.value > 0][:MOST_REASONS]
 
     @property
     def dull(self) -> int:

@@ -95,7 +95,12 @@ def test_numbers_are_there_on_demand_and_stay_in_the_address(room: Judged) -> No
 def test_what_speaks_against_it_comes_first_with_its_lines(room: Judged) -> None:
     soup = page_of(client_of(room.viewer), room.slug)
     sections = [h2.text for h2 in soup.select("#board section:not(.narrow) > h2")]
-    assert sections[:3] == ["What speaks against each", "The evidence, row by row", "What the lead rests on"]
+    assert sections[:4] == [
+        "Why it leads, and against what",
+        "What speaks against each",
+        "The evidence, row by row",
+        "What the lead rests on",
+    ]
     of = {li.part("code").text: li for li in soup.select(".causes > li")}
     network = of["H-NET"]
     assert "Strongly against:" in network.text
@@ -141,6 +146,23 @@ def test_a_dispute_shows_where_it_bears(room: Judged, report: Json) -> None:
     soup = page_of(client_of(room.viewer), room.slug)
     assert "under dispute" in soup.part(".disputed").text
     assert "under dispute" in soup.part("tr.joint-first th").text
+
+
+def test_a_manager_reads_first_who_leads_by_what_against_what(room: Judged) -> None:
+    soup = page_of(client_of(room.viewer), room.slug)
+    leading = soup.part(".leading")
+    reasons = [li.text for li in leading.select(".cells li")]
+    assert reasons[0].startswith("++ strongly for New server process stalls attaching")
+    assert len(reasons) <= 3
+    assert "No row of the board weighs against it" in leading.text
+    assert "ids of the two artifacts differ" in leading.text
+    assert "weak support" in leading.text
+    matrix = soup.part("details#matrix")
+    assert "open" not in matrix.attributes, "the matrix is one click away"
+    assert matrix.select(".weights")
+    assert matrix.select(".causes")
+    assert not leading.select(".weights")
+    assert "open" in page_of(client_of(room.viewer), room.slug, "?numbers").part("details#matrix").attributes
 
 
 def test_narrow_screens_have_a_block_for_each_cause(room: Judged) -> None:
