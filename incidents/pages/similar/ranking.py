@@ -3,7 +3,7 @@
 Everything is counted over the rooms that the asking person may see, the rarity too: rooms of strangers change no
 number.
 
-A feature is a rule that found something (a cause, along the way or contributing), a host or a subject of a finding, or
+A feature is a rule that found something (a cause, along the way or contributing; more than a remark), a host or a subject of a finding, or
 both at once. It weighs `ln((1 + N) / df)`, with N visible judged rooms and df of them that have it; causes weigh
 double. Rooms are similar only if they share at least one rule: many have a host called db1.
 """
@@ -29,6 +29,7 @@ from incidents.models.plan.action import Action, ActionState
 from incidents.models.plan.decision import Decision
 from incidents.models.room.incident import Incident
 
+FOUND = ALIKE & Q(kind="finding")
 MOST = 5
 MOST_REASONS = 3
 _MOST_DEEDS = 60
@@ -61,7 +62,9 @@ class Similar:
 
 def similar(room: Room) -> list[Similar]:
     """Return the visible rooms most like this one, at most `MOST`, the most similar first."""
-    own = Finding.objects.filter(ALIKE, incident=room.incident).order_by("rank")
+    # A rule that cleared something, or that only remarked on it, found nothing that two rooms could have in common.
+    own = Finding.objects.filter(FOUND, incident=room.incident).order_by("rank")
+    own = own.exclude(current__content__severity="info")
     rows = list(own.values_list("rule", "host", "subject", "group", "current__content__title")[:200])
     if not rows:
         return []
@@ -98,7 +101,7 @@ def _sharing(room: Room, mine: set[Feature]) -> dict[int, set[Feature]]:
     """Return every visible room, this one too, with the features it shares. Rooms of strangers are left out."""
     named = {kind: sorted({value for k, value in mine if k == kind}) for kind in ("rule", "host", "subject")}
     rows = (
-        Finding.objects.filter(ALIKE, incident__in=visible_to(room.user))
+        Finding.objects.filter(FOUND, incident__in=visible_to(room.user))
         .filter(
             Q(rule__in=named["rule"])
             | Q(host__in=named["host"]) & ~Q(host="")

@@ -55,6 +55,23 @@ def test_rooms_are_alike_by_the_rules_they_share_the_rare_ones_first() -> None:
     assert found[0].both == ["Title of SHM-001"]
 
 
+@pytest.mark.parametrize("nothing", [{"kind": "clear"}, {"severity": "info"}])
+def test_a_rule_that_found_nothing_makes_no_rooms_alike(nothing: dict[str, str]) -> None:
+    olga = make_user("olga")
+    made = [report("SHM-001", "NET-009"), report("CPU-002", "NET-009")]
+    for one in made:
+        one["findings"][1] |= nothing | {"group": "along"}
+    room, other = make_room(olga, "Now"), make_room(olga, "Other")
+    add_report(room, made[0])
+    add_report(other, made[1])
+    assert similar(room) == []
+    made[1]["findings"][1] |= {"kind": "finding", "severity": "minor"}
+    made[0]["findings"][1] |= {"kind": "finding", "severity": "minor"}
+    add_report(room, made[0])
+    add_report(other, made[1])
+    assert [one.incident for one in similar(room)] == [other.incident]
+
+
 def test_the_same_subject_counts_but_not_the_same_process_number() -> None:
     olga = make_user("olga")
     room = judged(olga, "Now", "SHM-001")
