@@ -9,6 +9,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from incidents.content.report import quantity
+
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x")
 MOST_POINTS = 4000
 TICKS = [base * 10.0**power for power in range(-4, 4) for base in (1, 3)]
@@ -17,7 +19,7 @@ Row = Mapping[str, Any]
 
 
 def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
-    """Draw connection times in order, one phase after the other, with the median of each; seconds on a log axis.
+    """Draw timings in order, one phase after the other, with the median of each; seconds on a log axis.
 
     Rows, in order: phase, artifact_id, line_no, elapsed_s (None: the attempt failed), series. Return None without rows
     to draw.
@@ -46,7 +48,7 @@ def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
             name=label,
             marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 6},
             meta={"token": "--ink-2"},
-            hovertemplate="%{y:.3f} s, line %{customdata[1]}<extra>" + label.replace("<", "&lt;") + "</extra>",
+            hovertemplate="%{y:.4~r} s, line %{customdata[1]}<extra>" + label.replace("<", "&lt;") + "</extra>",
         )
         figure.add_scatter(
             x=[at, at + len(timed) - 1],
@@ -66,7 +68,7 @@ def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
                 "xanchor": "left",
                 "yanchor": "top",
                 "showarrow": False,
-                "text": f"{label.replace('<', '&lt;')}<br>n {len(timed)} · {middle:.2f} s",
+                "text": f"{label.replace('<', '&lt;')}<br>n {len(timed)} · {quantity(middle, 's')}",
                 "align": "left",
                 "font": {"size": 11},
             }

@@ -7,6 +7,7 @@ does not say". Texts of the report quote evidence, so whoever renders them must 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,8 +54,8 @@ NEEDS: dict[str, str] = {
     "sqlnet": "an Oracle Net trace",
     "wait_cover": "traces of one connection on both sides",
     "answered_by": "system call traces of both ends of a connection",
-    "conn_times": "connection times",
-    "changes": "connection times before and after the change",
+    "conn_times": "timings",
+    "changes": "timings before and after the change",
     "markers": "what was changed and when",
     "logs": "the listener's log",
     "vmstat": "samples of the whole host (vmstat, sar)",
@@ -87,7 +88,7 @@ NEEDS: dict[str, str] = {
     "listener_cycles": "a trace of the listener",
     "requests": "a trace of whole requests",
     "request_parts": "a trace of whole requests",
-    "predictions": "connection times and work rates before and after",
+    "predictions": "timings and work rates before and after",
     "trends": "the same measure over time",
     "seg_groups": "the shared memory segments",
     "statement:work_rate": "how many items are finished per minute",
@@ -110,17 +111,21 @@ _SEVERITIES = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 def quantity(amount: float | None, unit: str | None, at_most: bool = False) -> str:
     """Write a magnitude with its unit: seconds to the millisecond, shares to a tenth, thin spaces in thousands.
 
+    Seconds below a hundredth keep three digits: a millisecond is not nothing.
+
     >>> quantity(2.4734, "s", at_most=True)
     '≤ 2.473 s'
     >>> quantity(42.857, "%")
     '42.9 %'
+    >>> quantity(0.00212, "s"), quantity(0.0003, "s"), quantity(0.0, "s")
+    ('0.00212 s', '0.0003 s', '0.000 s')
     >>> quantity(None, "s")
     ''
     """
     if amount is None:
         return ""
     if unit == "s":
-        number = f"{amount:,.3f}" if abs(amount) < 100 else f"{amount:,.1f}"
+        number = _seconds(amount)
     elif unit in ("%", "pct"):
         number = f"{amount:,.1f}"
     elif float(amount).is_integer():
@@ -130,6 +135,13 @@ def quantity(amount: float | None, unit: str | None, at_most: bool = False) -> s
     spaced = number.replace(",", "\u2009")
     unit = _SIGNS.get(unit or "", unit)
     return f"{'≤ ' if at_most else ''}{spaced}{f' {unit}' if unit else ''}"
+
+
+def _seconds(amount: float) -> str:
+    if 0 < abs(amount) < 0.01:
+        places = 2 - math.floor(math.log10(abs(amount)))
+        return f"{amount:.{places}f}".rstrip("0")
+    return f"{amount:,.3f}" if abs(amount) < 100 else f"{amount:,.1f}"
 
 
 def layer_name(code: str) -> str:

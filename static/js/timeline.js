@@ -3,7 +3,7 @@
 
 import { choose } from "./timeline/chooser.js";
 import { Frame } from "./timeline/frame.js";
-import { debounce, fetchJson, plural } from "./timeline/words.js";
+import { because, debounce, fetchJson, plural } from "./timeline/words.js";
 
 const root = document.querySelector("[data-timeline]");
 if (root) start(root);
@@ -88,7 +88,7 @@ function start(root) {
     } catch (error) {
       const strip = root.querySelector("[data-error]");
       strip.hidden = false;
-      strip.querySelector("[data-message]").textContent = error.message;
+      strip.querySelector("[data-message]").textContent = because(error);
     } finally {
       root.removeAttribute("aria-busy");
     }

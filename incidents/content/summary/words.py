@@ -564,7 +564,7 @@ def _median_cell(found: tuple[float, int] | None, first: tuple[float, int] | Non
         return {"text": "", "note": "", "refs": [], "by": ""}
     median, n = found
     change = f"{100 * (median / first[0] - 1):+.0f} % · ".replace("-", "−") if first and first[0] else ""
-    text = f"{median:.2f} s" if unit == "s" and median < 100 else quantity(median, unit)
+    text = f"{median:.2f} s" if unit == "s" and 0.1 <= median < 100 else quantity(median, unit)
     return {"text": text, "note": f"{change}n {n}", "refs": [], "by": ""}
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from incidents.drawing.lane import Drawing, Lane, Row, Window, counted, sample, strips
 
 LANE = Lane(
-    title="Connection times, in their order",
-    group="Connections",
+    title="Timings, in their order",
+    group="Timings",
     table="conn_times",
     unit="s",
     kind="counter",
@@ -20,7 +20,7 @@ LANE = Lane(
       from conn_times s where {here} and s.elapsed_s is not null""",
     order="s.seq",
     timed=False,
-    shown=False,  # hidden by default: the figure of connection times below the frames shows them with their medians
+    shown=False,  # hidden by default: the figure of timings below the frames shows them with their medians
 )
 
 

@@ -24,7 +24,7 @@ _LINES = "s.line_no as line_from, s.line_no as line_to"
 
 LANES: dict[str, Lane] = {
     "conn_times": _lane(
-        "Connection times", "Connections", "conn_times", ("series",),
+        "Timings", "Timings", "conn_times", ("series",),
         f"""{_PLACE}, s.series, s.t_local as t0, s.t_local + coalesce(s.elapsed_s, 0) as t1, {_LINES},
             coalesce(s.err, case when s.ok = false then 'failed' else 'connect' end) as label,
             case when s.ok = false or s.err is not null then 'error' else 'wait' end as cls, false as at_most

@@ -27,6 +27,7 @@ class SavedQuery(models.Model):
     client_id = models.UUIDField(null=True, blank=True)  # id of the form: sent twice, it is stored once
 
     class Meta:
+        verbose_name_plural = "saved queries"
         ordering = ("title", "id")
         constraints = (
             models.UniqueConstraint(name="query_sent_once", fields=("incident", "author", "client_id")),
@@ -48,6 +49,7 @@ class AskedQuery(models.Model):
     asked_at = models.DateTimeField()
 
     class Meta:
+        verbose_name_plural = "asked queries"
         ordering = ("-asked_at", "-id")
         constraints = (
             models.UniqueConstraint(name="asked_query_once", fields=("incident", "person", "sha256")),

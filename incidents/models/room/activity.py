@@ -69,6 +69,7 @@ class Activity(models.Model):
     objects = ActivityManager()
 
     class Meta:
+        verbose_name_plural = "activity"
         ordering = ("incident", "seq")
         constraints = (models.UniqueConstraint(name="activity_seq_once", fields=("incident", "seq")),)
         indexes = (models.Index(fields=("incident", "verb", "-seq"), name="activity_by_verb"),)

@@ -108,6 +108,7 @@ class Delivery(models.Model):
     objects: ClassVar[DeliveryManager] = DeliveryManager()
 
     class Meta:
+        verbose_name_plural = "deliveries"
         ordering = ("-created_at", "id")
         constraints = (
             models.CheckConstraint(name="delivery_state_known", condition=Q(state__in=DeliveryState.values)),

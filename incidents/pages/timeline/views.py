@@ -1,4 +1,4 @@
-"""What the timeline draws: frames thinned for the visible window, and the figure of connection times."""
+"""What the timeline draws: frames thinned for the visible window, and the figure of timings."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def waits_drawn(request: HttpRequest, room: Room) -> Json:
 @require_GET
 @never_cache
 def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer with the Plotly figure of all connection times, or with `null` if there are none."""
+    """Answer with the Plotly figure of all timings, or with `null` if there are none."""
     room = access.enter(request.user, slug)
     figure = None
     with ReadOnly(analysis.case_of(room.incident, judged=False), ["conn_times"]) as source:

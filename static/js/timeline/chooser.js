@@ -1,7 +1,7 @@
 // Which lanes stand where: a dialog to show, hide, pin, move and add them; kept in the address, for oneself or for
 // the room.
 
-import { button, fetchJson, laneKey, make, text } from "./words.js";
+import { because, button, fetchJson, laneKey, make, text } from "./words.js";
 
 export async function choose(frame, room) {
   const dialog = document.querySelector("dialog[data-lanes]") ?? document.body.appendChild(make("dialog"));
@@ -115,7 +115,7 @@ export async function choose(frame, room) {
       (one) => !one.shown,
     );
   } catch (error) {
-    offers.replaceChildren(text("p", `The list could not be fetched: ${error.message}`, "meta"));
+    offers.replaceChildren(text("p", `The list could not be fetched${because(error)}.`, "meta"));
     return;
   }
   const offer = () => {

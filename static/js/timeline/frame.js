@@ -6,6 +6,7 @@ import {
   C,
   S,
   amount,
+  because,
   button,
   debounce,
   describe,
@@ -85,7 +86,7 @@ export class Frame {
       if (data.frames.length) this.update(data.frames[0]);
       else this.section.hidden = true; // nothing is drawn in it
     } catch (error) {
-      this.say(`The frame could not be loaded: ${error.message} `);
+      this.say(`The frame could not be loaded${because(error)}. `);
       const again = button("Try again");
       again.addEventListener("click", () => {
         this.strip.hidden = true;
@@ -279,7 +280,7 @@ export class Frame {
       else this.draw();
       this.section.dataset.fetched = String(Number(this.section.dataset.fetched ?? 0) + 1);
     } catch (error) {
-      if (error.name !== "AbortError") this.say(`The picture could not be refined: ${error.message}`);
+      if (error.name !== "AbortError") this.say(`The picture could not be refined${because(error)}.`);
     } finally {
       if (this.asked === asked) this.busy = false;
     }
@@ -526,7 +527,7 @@ export class Frame {
         if (data.elsewhere.length) this.say(data.elsewhere.join(" "));
         else if (!this.arrows.length) this.say("No wait of this frame was followed to whoever was waited for.");
       } catch (error) {
-        this.say(`The waits could not be fetched: ${error.message}`);
+        this.say(`The waits could not be fetched${because(error)}.`);
       }
     }
     control.setAttribute("aria-pressed", String(Boolean(this.arrows)));

@@ -117,6 +117,11 @@ export function debounce(fn, wait) {
     timer = setTimeout(() => fn(...args), wait);
   };
 }
+// What went wrong, to stand behind a sentence: nothing where nothing is known, and never a browser's own word.
+export function because(error) {
+  if (error instanceof TypeError) return ": the connection was lost";
+  return error.message ? `: ${error.message}` : "";
+}
 export async function fetchJson(url, options = {}) {
   const answer = await fetch(url, { headers: { Accept: "application/json" }, credentials: "same-origin", ...options });
   if (!answer.ok)

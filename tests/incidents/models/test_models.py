@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.utils import timezone
@@ -188,3 +190,10 @@ class TestJobs:
         assert Job.objects.claim(Queue.SMALL, "w") is None
         Job.objects.update(not_before=timezone.now())
         assert Job.objects.claim(Queue.SMALL, "w") is not None
+
+
+def test_names_of_many_rows_are_english():
+    """Django's own plural of "activity" would be "activitys"."""
+    plurals = [str(model._meta.verbose_name_plural) for model in apps.get_app_config("incidents").get_models()]
+    assert "activity" in plurals
+    assert [name for name in plurals if re.search(r"[^aeiou]ys$|(?:s|x|ch|sh)s$", name)] == []
