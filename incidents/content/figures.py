@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from incidents.content.report import quantity
+from incidents.content.report import brief_seconds
 
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x")
 MOST_POINTS = 4000
@@ -68,7 +68,7 @@ def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
                 "xanchor": "left",
                 "yanchor": "top",
                 "showarrow": False,
-                "text": f"{label.replace('<', '&lt;')}<br>n {len(timed)} · {quantity(middle, 's')}",
+                "text": f"{label.replace('<', '&lt;')}<br>n {len(timed)} · {brief_seconds(middle)}",
                 "align": "left",
                 "font": {"size": 11},
             }

@@ -144,6 +144,15 @@ def _seconds(amount: float) -> str:
     return f"{amount:,.3f}" if abs(amount) < 100 else f"{amount:,.1f}"
 
 
+def brief_seconds(amount: float) -> str:
+    """Write a median of durations: two digits after the point where they tell something, else as `quantity` does.
+
+    >>> brief_seconds(0.314), brief_seconds(0.0012), brief_seconds(250.0)
+    ('0.31 s', '0.0012 s', '250.0 s')
+    """
+    return f"{amount:.2f} s" if 0.1 <= amount < 100 else quantity(amount, "s")
+
+
 def layer_name(code: str) -> str:
     """Name a layer in words; the code of an unknown layer is shown with spaces.
 

@@ -57,7 +57,8 @@ def summary(report: Json) -> dict[str, Any]:
         "support": support[:40],
         "support_step": _STEPS.get(support.split(" ")[0], 0),
         "severity": severity_of(report),
-        "sentence": str(verdict.get("sentence") or ""),
+        # What every list prints behind the label; a report from before headlines has its sentence alone.
+        "sentence": str(verdict.get("headline") or verdict.get("sentence") or ""),
         "layer": str(verdict.get("layer") or "")[:40],
         "hypothesis": hypothesis[:40],
         "host": str(lead.get("host") or "")[:100],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from incidents.content.contradictions import Evidence, contradictions, figures
-from incidents.content.report import Citation, Claim, Outlook, layer_name, quantity
+from incidents.content.report import Citation, Claim, Outlook, brief_seconds, layer_name, quantity
 from incidents.content.summary.content import (
     SCHEMA,
     WITHDRAWN,
@@ -564,7 +564,7 @@ def _median_cell(found: tuple[float, int] | None, first: tuple[float, int] | Non
         return {"text": "", "note": "", "refs": [], "by": ""}
     median, n = found
     change = f"{100 * (median / first[0] - 1):+.0f} % · ".replace("-", "−") if first and first[0] else ""
-    text = f"{median:.2f} s" if unit == "s" and 0.1 <= median < 100 else quantity(median, unit)
+    text = brief_seconds(median) if unit == "s" else quantity(median, unit)
     return {"text": text, "note": f"{change}n {n}", "refs": [], "by": ""}
 
 

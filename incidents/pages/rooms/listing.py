@@ -163,7 +163,8 @@ def found(user: User | AnonymousUser, wanted: Wanted) -> QuerySet[Incident]:
 def group_counts(user: User | AnonymousUser, wanted: Wanted) -> dict[str, int]:
     """Count the rooms asked for by group, in one query."""
     rooms = _narrowed(_grouped(visible_to(user)), user, wanted).order_by()
-    return dict(rooms.values("group").annotate(n=Count("pk")).values_list("group", "n"))
+    counts = rooms.values("group").annotate(n=Count("pk"))  # type: ignore[misc]  # annotated by _grouped
+    return dict(counts.values_list("group", "n"))
 
 
 def tally(user: User | AnonymousUser) -> Tally:
@@ -325,6 +326,16 @@ def age(since: datetime) -> str:
             count = int(seconds // size)
             return f"{count} {name}" + ("s" if name == "day" and count > 1 else "")
     return "now"
+
+
+def ago(since: datetime) -> str:
+    """Write how long ago something was, to stand behind a verb.
+
+    >>> ago(timezone.now()), ago(timezone.now() - timedelta(minutes=5))
+    ('just now', '5 min ago')
+    """
+    since_words = age(since)
+    return "just now" if since_words == "now" else f"{since_words} ago"
 
 
 def change_words(changed: Mapping[str, str] | None) -> str:

@@ -89,12 +89,13 @@ class Row:
         """Say how long the room has been open, or in its present state where the time of that is known."""
         room = self.incident
         if room.archived_at:
-            return f"archived {listing.age(room.archived_at)}"
+            return f"archived {listing.ago(room.archived_at)}"
         reached = {one.kind: one.at for one in self.milestones} | ({"closed": room.closed_at} if room.closed_at else {})
         if room.status == Status.OPEN:
-            return f"open {listing.age(room.created_at)}"
+            since = listing.age(room.created_at)
+            return f"open {since}" if since != "now" else "opened just now"
         at = reached.get(room.status)
-        return f"{room.status} {listing.age(at)} ago" if at else str(room.status)
+        return f"{room.status} {listing.ago(at)}" if at else str(room.status)
 
     @property
     def took(self) -> str:
