@@ -51,8 +51,10 @@
   // Which page this person looks at, for the others: told by the tab in front, anew when the stream begins anew.
   let told = "";
   function look(again) {
-    if (!here || document.hidden || (!again && told === location.pathname)) return;
-    told = location.pathname;
+    // The search of a room has an address of its own, outside the room: whoever looks at it is in the room.
+    const inside = location.pathname.startsWith(`/rooms/${slug}/`) ? location.pathname : `/rooms/${slug}/`;
+    if (!here || document.hidden || (!again && told === inside)) return;
+    told = inside;
     const headers = {
       "X-CSRFToken": JSON.parse(document.body.getAttribute("hx-headers") || "{}")["X-CSRFToken"] || "",
     };

@@ -326,3 +326,23 @@ def test_a_disputed_verdict_says_so_at_once(both: list[Page]) -> None:
     expect(nils.locator("#dispute")).to_contain_text("the mechanism is the same")
     expect(nils.locator("#verdict")).not_to_contain_text("under dispute")
     expect(nils.locator("#dispute")).to_contain_text("another start")
+
+
+def test_the_forms_of_a_finding_open_below_the_buttons_that_ask_for_them(ada: Page, sample_room: str) -> None:
+    ada.goto(sample_room)
+    ada.locator(".claim > a").first.click()
+    for button, form in (("Dispute", "#dispute-box"), ("Note", "#note-here")):
+        opener = ada.locator(".drawer .dh").get_by_role("link", name=button, exact=True)
+        opener.click()
+        area = ada.locator(f"{form} textarea")
+        expect(area).to_be_focused()
+        at, asked = area.bounding_box(), opener.bounding_box()
+        assert at
+        assert asked
+        assert 0 < at["y"] - asked["y"] < 300, f"{form} opens where one is"
+        area.fill("half a sentence")
+    ada.locator("#note-here textarea").fill("A whole sentence.")
+    ada.get_by_role("button", name="Save note").locator("visible=true").first.click()
+    expect(ada.locator("#finding-notes")).to_contain_text("A whole sentence.")
+    expect(ada.locator("#note-here")).to_have_count(1)
+    expect(ada.locator("#dispute-box textarea")).to_have_value("half a sentence")
