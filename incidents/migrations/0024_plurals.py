@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("incidents", "0021_verdict_severity")]
+    dependencies = [("incidents", "0023_verdict_severity")]
 
     operations = [
         migrations.AlterModelOptions(

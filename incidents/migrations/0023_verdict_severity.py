@@ -13,7 +13,7 @@ def fill(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("incidents", "0020_job_turns")]
+    dependencies = [("incidents", "0022_site_names")]
 
     operations = [
         migrations.AddField(
