@@ -10,7 +10,8 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from incidents.content.report import Citation, Claim, Observation, Outlook
+from incidents.content.observations import Observation
+from incidents.content.report import Citation, Claim, Outlook
 from incidents.content.visible import visible
 from rules.model import WITHIN_BOUNDS
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from incidents.content.observations import Observation, observation
 from incidents.drawing.shares import Share, shares
 from parsers.kinds import kind_of
 from rules.model import FIRST_SHOWN
@@ -260,27 +261,6 @@ class Ask:
     id: str = ""
     host: str = ""
     needs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Observation:
-    """What stands out in the evidence: one sentence with its figure, what it stands for, and its lines. No cause."""
-
-    rank: int
-    headline: str
-    means: str
-    mechanism: str
-    host: str
-    normal: bool
-    """Whether it is a measure within its bounds, told because little stands out."""
-    idle: bool
-    reason: str
-    """Why nobody loses time by it, if it is idle or harmless."""
-    citations: list[Citation]
-    key: str = ""
-    """What a new judgement knows it by."""
-    names: list[Json] = field(default_factory=list)
-    """Names of the site that the headline tells: kind, name, text, author, at."""
 
 
 @dataclass(frozen=True)
@@ -570,22 +550,12 @@ class Outlook:
     @cached_property
     def observations(self) -> list[Observation]:
         """List all observations of the report in its order; the first of those that stand out are shown unasked."""
-        return [
-            Observation(
-                rank=int(raw.get("rank") or 0),
-                headline=str(raw.get("headline") or ""),
-                means=str(raw.get("means") or ""),
-                mechanism=str(raw.get("mechanism") or ""),
-                host=str(raw.get("host") or ""),
-                normal=bool(raw.get("normal")),
-                idle=bool(raw.get("idle")),
-                reason=str(raw.get("idle_reason") or ""),
-                citations=citations(raw.get("citations") or [], self.slug, self.held),
-                key=str(raw.get("key") or ""),
-                names=list(raw.get("names") or []),
-            )
+        listed = [
+            observation(raw, citations(raw.get("citations") or [], self.slug, self.held))
             for raw in self.report.get("observations") or []
         ]
+        several = len({one.host for one in listed if one.host}) > 1
+        return [replace(one, where=one.host) for one in listed] if several else listed
 
     @cached_property
     def standing_out(self) -> list[Observation]:
@@ -601,6 +571,11 @@ class Outlook:
     def more_observations(self) -> list[Observation]:
         """List what else stands out."""
         return self.standing_out[FIRST_SHOWN:]
+
+    @cached_property
+    def idle(self) -> list[tuple[str, int]]:
+        """Return the reasons why nobody loses time by the other observations, and how many have each."""
+        return list(Counter(one.reason for one in self.observations if one.idle).items())
 
     @cached_property
     def points_to(self) -> list[Observation]:

@@ -10,8 +10,8 @@ from django import template
 from django.contrib.auth.models import AnonymousUser, User
 from django.template import Context
 from django.templatetags.static import static
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import get_current_timezone_name
 
 from incidents.content.inbox import MOST_COUNTED, unread_count
@@ -19,6 +19,7 @@ from incidents.content.moments import browsers_zone, other_zones
 from incidents.content.names import known_as, letters_of
 from incidents.content.report import layer_name
 from incidents.content.visible import visible
+from incidents.content.wrapping import pieces, unparted
 
 register = template.Library()
 
@@ -33,6 +34,13 @@ def seen(text: object) -> str:
 def seen_lines(text: object) -> str:
     """Make a text of people visible like `seen`, but keep its line breaks and tabs."""
     return visible(str(text), keep="\n\t") if text is not None else ""
+
+
+@register.filter
+def wrapped(text: object) -> SafeString:
+    """Make a text visible like `seen`, keep numbers with their units, and let long words break behind punctuation."""
+    shown = unparted(seen(text))
+    return format_html_join(mark_safe("<wbr>"), "{}", ((piece,) for piece in pieces(shown)))
 
 
 @register.filter

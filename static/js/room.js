@@ -38,7 +38,7 @@
   }
   const texts = () =>
     new Map(
-      [...document.querySelectorAll(".claim[id], .note[id], tbody[id^=artifact-]")].map((row) => [row.id, words(row)]),
+      [...document.querySelectorAll(".claim[id], .observation[id], .note[id], tbody[id^=artifact-]")].map((row) => [row.id, words(row)]),
     );
   let before = texts();
   let verdict = document.querySelector("#verdict .say")?.textContent;
@@ -117,19 +117,32 @@
   // Swapping the findings keeps the focus and which groups are open.
   let focused = "";
   let shut = new Set();
+  let unfolded = [];
   body.addEventListener("htmx:oobBeforeSwap", (event) => {
     if (event.detail.target.id !== "findings") return;
     focused = document.activeElement?.closest?.(".claim")?.id || "";
     shut = new Set(
       [...event.detail.target.querySelectorAll("details.group:not([open])")].map((group) => group.className),
     );
+    unfolded = [...event.detail.target.querySelectorAll("details[id][open]")].map((part) => part.id);
   });
   body.addEventListener("htmx:oobAfterSwap", () => {
     document.querySelectorAll("#findings details.group").forEach((group) => {
       if (shut.has(group.className)) group.open = false;
     });
+    for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
     if (focused) document.querySelector(`#${CSS.escape(focused)} > a`)?.focus();
     focused = "";
+  });
+
+  // "all" unfolds what the page holds already.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-unfold]");
+    const part = link && document.getElementById(link.dataset.unfold);
+    if (!part) return;
+    event.preventDefault();
+    part.open = true;
+    part.querySelector("summary").focus();
   });
 
   // Progress of a reading, without fetching the row.

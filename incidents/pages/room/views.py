@@ -37,7 +37,7 @@ def room(request: HttpRequest, slug: str) -> HttpResponse:
     if "wall" in request.GET:
         return render(request, "room/wall.html", context)
     context |= around(entered, context, context["outlook"].first, None)
-    return render(request, "room/room.html", context | {"selected": False})
+    return render(request, "room/room.html", context | {"selected": False, "show_all": "all" in request.GET})
 
 
 @require_GET

@@ -18,7 +18,7 @@ from tests.incidents.conftest import make_artifact, make_room
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import add_report, client_of
 
-SENTENCE = "A lead, not proven: every look-up waits 5.005 s. What fits: a name server does not answer."
+SENTENCE = "Not proven: every look-up waits 5.005 s. What fits: a name server does not answer."
 ASKS = ["dig @10.20.0.53 db1 +time=1", "tcpdump -n port 53", "iostat -xt 5 12"]
 
 
@@ -72,11 +72,13 @@ def test_every_place_says_the_same(room: Room) -> None:
 
 def test_seven_observations_stand_first_and_the_idle_nowhere(room: Room) -> None:
     said = text(room, "room")
+    assert "What the evidence shows 7 of 9 all" in said
     first, folded = said.split("2 more", 1)
     shown = re.findall(r"Wait number (\d) takes", first)
     assert shown == list("1234567")
     assert re.findall(r"Wait number (\d) takes", folded)[:2] == ["8", "9"]
     assert "14 of 16 threads were idle" not in said
+    assert said.count("a worker waits for work (1)") == 1, "idle is said once, by its reason"
     assert re.findall(r"Wait number (\d) takes", text(room, "verdict-copy", "text")) == list("1234567")
     assert re.findall(r"\d\. Wait number (\d) takes", text(room, "verdict-copy", "markdown")) == list("1234567")
 
@@ -91,9 +93,23 @@ def test_three_asks_stand_first_and_each_can_be_requested(room: Room) -> None:
     assert "Would settle on db1: a reason" in form
 
 
-def test_an_observation_opens_its_lines(room: Room) -> None:
+def test_a_row_has_one_link_and_counts_its_other_lines(room: Room) -> None:
     page = client_of(room).get(reverse("room", args=[room.incident.slug])).content.decode()
-    assert f"/rooms/{room.incident.slug}/evidence/1/?at=3#L3" in page
+    rows = re.findall(r'<li class="observation".*?</li>', page, re.S)
+    assert [row.count("<a ") for row in rows] == [1] * 9
+    assert f"/rooms/{room.incident.slug}/evidence/1/?at=3#L3" in rows[2]
+    assert "+ 1" in rows[2]
+
+
+def test_a_row_has_its_figure_and_keeps_it_with_its_unit(room: Room) -> None:
+    page = client_of(room).get(reverse("room", args=[room.incident.slug])).content.decode()
+    assert "<b>1.500\u00a0s</b>" in page
+    assert 'class="pic"' not in page, "one wait that is compared with nothing is not drawn"
+
+
+def test_the_address_of_all_unfolds_them(room: Room) -> None:
+    page = client_of(room).get(reverse("room", args=[room.incident.slug]) + "?all").content.decode()
+    assert '<details id="more-shown" open>' in page
 
 
 def exported(room: Room, form: str) -> str:
