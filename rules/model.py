@@ -22,6 +22,15 @@ Layer = Literal[
 Contiguous = Literal["proven", "assumed", "broken"]
 State = Literal["cause", "suspect", "undecided", "lead", "cannot tell", "nothing wrong seen"]
 NameKind = Literal["port", "host", "path", "process", "parameter", "log text"]
+LABELS: Mapping[State, str] = {
+    "cause": "Cause",
+    "suspect": "Suspect",
+    "undecided": "Undecided",
+    "lead": "Points to",
+    "cannot tell": "Cannot tell yet",
+    "nothing wrong seen": "Nothing wrong seen",
+}
+"""Labels of verdicts: what stands before their headline wherever it is printed."""
 Group = Literal["cause", "along", "contributing", "cleared", "quality"]
 
 GROUPS: tuple[Group, ...] = ("cause", "along", "contributing", "cleared", "quality")
@@ -502,7 +511,10 @@ class Board:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer. `mechanism` and `rival` (its strongest other explanation, in words) are those of a lead."""
+    """The answer: `headline` for managers, printed behind the state's label, and `sentence` with the reasoning.
+
+    `mechanism` and `rival` (its strongest other explanation, in words) are those of a lead.
+    """
 
     state: State
     rules: tuple[str, ...]
@@ -515,6 +527,7 @@ class Verdict:
     share: float | None = None
     mechanism: str | None = None
     rival: str | None = None
+    headline: str = ""
 
 
 @dataclass(frozen=True)

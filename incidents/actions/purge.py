@@ -138,7 +138,7 @@ def _struck_report(report: dict[str, Any], number: int) -> dict[str, Any]:
     return {
         **left,
         "findings": findings,
-        "verdict": {**report["verdict"], "sentence": WITHDRAWN},
+        "verdict": {**report["verdict"], "sentence": WITHDRAWN, "headline": WITHDRAWN},
         "whose_seconds": None if cites(report["whose_seconds"], number) else report["whose_seconds"],
         "compared": [],
     }

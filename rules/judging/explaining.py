@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rules.judging import headlines
 from rules.judging.scoring import CAUSES
 from rules.model import Finding, Hypothesis, Verdict
 from rules.observers.observer import FELT_S, observers
@@ -142,7 +143,7 @@ def _together(one: Explanation, fitting: Sequence[Explanation]) -> float:
 
 def as_verdict(one: Explanation, missing: tuple[str, ...], settled_by: str | None) -> Verdict:
     """Return the verdict of a lead; `settled_by` is the command that would prove or exclude it."""
-    sentence = f"A lead, not proven: {one.best['headline']}. What fits: {one.mechanism.is_}."
+    sentence = f"Not proven: {one.best['headline']}. What fits: {one.mechanism.is_}."
     rival = one.rivals[0] if one.rivals else None
     if rival:
         sentence += f" Another explanation: {rival}."
@@ -160,6 +161,7 @@ def as_verdict(one: Explanation, missing: tuple[str, ...], settled_by: str | Non
         share=round(one.weight, 4),
         mechanism=one.mechanism.mechanism,
         rival=rival,
+        headline=headlines.lead_headline(one.mechanism.is_, one.best),
     )
 
 

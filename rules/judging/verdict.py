@@ -14,7 +14,7 @@ import polars as pl
 
 from rules.case.case import Case
 from rules.engine.run import Outcome
-from rules.judging import scoring
+from rules.judging import headlines, scoring
 from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, State, Verdict, WhoseSeconds
 from rules.observers.observer import FELT_S
 from rules.walking import wait_path
@@ -106,7 +106,8 @@ class Judgement:
         share = self._share(speaking)
         standing, state = self._standing(speaking, share)
         if state in ("cannot tell", "nothing wrong seen"):
-            return Verdict(state, (), None, None, "none", self._sentence_without_cause(state), missing)
+            words = self._sentence_without_cause(state)
+            return Verdict(state, (), None, None, "none", words, missing, headline=self._headline(state))
         best = speaking[0]
         named = [f for f in speaking if f.group == "cause"] or speaking
         beside = [f for code in self.together[1:] for f in self._findings_for(code)[:1]]
@@ -123,6 +124,7 @@ class Judgement:
             missing,
             standing.margin,
             share,
+            headline=self._headline(state, best),
         )
 
     def stands(self) -> tuple[scoring.Standing, State]:
@@ -261,14 +263,32 @@ class Judgement:
 
     # --- words -------------------------------------------------------------------------------------------------------
 
+    def _headline(self, state: State, best: Finding | None = None) -> str:
+        return headlines.headline(
+            state,
+            best,
+            self._tied() if state == "undecided" else (),
+            self.observations,
+            self.case.spec.symptom,
+            self._elsewhere() if state == "cannot tell" else (),
+            self._read(),
+        )
+
+    def _read(self) -> str:
+        """Say how many files were read and how long a time the longest of their clocks spans."""
+        files = len({a.id for a in self.case.spec.artifacts})
+        spans = [c.t_end - c.t_begin for c in self.case.clocks if c.t_begin is not None and c.t_end is not None]
+        over = f" over {headlines.seconds_in_words(max(spans))}" if spans and max(spans) >= 1 else ""
+        return f"{files} file{'s' if files != 1 else ''}{over}"
+
     def _sentence_without_cause(self, state: str) -> str:
         if state == "cannot tell":
             ends = self._elsewhere()
             if ends:
                 return f"The evidence ends before the cause: {ends[0].headline}."
-            first = next((row["headline"] for row in self.observations if not row["idle"]), None)
-            seen = f" What stands out most: {first}." if first else ""
-            return f"The evidence does not reach to tell a cause.{seen}"
+            most = [row["headline"].rstrip(".") for row in self.observations if not row["idle"]][:MOST_NAMED]
+            seen = f" What stands out most: {'; '.join(most)}." if most else ""
+            return f"No explanation has enough evidence for it.{seen}"
         layers = sorted(
             {
                 o.rule.file.layer.replace("_", " ")
@@ -315,6 +335,9 @@ class Judgement:
         ]
         return [leader.cause, *(h.cause for h in near)] if near else [leader.cause, "what is not listed"]
 
+
+MOST_NAMED = 3
+"""Maximum number of observations that the sentence names while there is no cause."""
 
 SLACK_S = 0.001
 """Tolerance in seconds: stamps are printed to a tenth of a millisecond, so sums of them may exceed a request by this

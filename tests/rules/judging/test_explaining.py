@@ -184,7 +184,7 @@ def test_the_verdict_says_that_it_is_not_proven_and_what_would_settle_it() -> No
     )
     assert verdict.rival == "waits for a flush"
     assert verdict.sentence == (
-        "A lead, not proven: Call 1 waits. What fits: waits until the journal has written."
+        "Not proven: Call 1 waits. What fits: waits until the journal has written."
         " Another explanation: waits for a flush. This would settle it: iostat -x 1 30."
     )
 

@@ -240,6 +240,8 @@ def test_nothing_wrong_is_not_said_beside_a_wait_that_people_feel() -> None:
     verdict = judged([silent], slow, conn_times=times).verdict
     assert verdict.state == "cannot tell"
     assert "What stands out most: " in verdict.sentence
+    assert verdict.headline.endswith(". Why is not visible yet.")
+    assert "1.500 s" in verdict.headline
 
 
 def test_the_rules_of_this_file_are_rules() -> None:
