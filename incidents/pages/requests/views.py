@@ -54,6 +54,7 @@ SHOWN = {
 }
 SORTED = {"": "by worth", "due": "by due time", "new": "newest first"}
 MOST_OFFERED = 5
+MOST_FURTHER = 300
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def requests(request: HttpRequest, slug: str) -> HttpResponse:
         "shown": SHOWN.items(),
         "sorted": SORTED.items(),
         "any": paged.paginator.count > 0 or room.incident.requests.exists(),
-        "offers": _offers(room) if show == "" and paged.number == 1 else [],
+        **_offers(room, shown=show == "" and paged.number == 1),
         "query": "".join(f"{name}={value}&" for name, value in (("show", show), ("sort", sort)) if value),
     }
     return render(request, "requests/requests.html", context)
@@ -122,12 +123,14 @@ def _listed(room: Room, show: str, sort: str) -> QuerySet[EvidenceRequest]:
     return rows.order_by("-worth", due, "pk")
 
 
-def _offers(room: Room) -> list[Offer]:
-    """Return missing evidence for which no request stands."""
+def _offers(room: Room, shown: bool) -> dict[str, list[Offer]]:
+    """Return missing evidence for which no request stands: the most useful, and what every other rule lacks."""
+    if not shown:
+        return {"offers": [], "further": []}
     outlook, _, _ = newest(room)
     asked = set(room.incident.requests.exclude(state=RequestState.WITHDRAWN).values_list("ask_id", flat=True))
-    open_ones = [ask for ask in outlook.asks if ask.id not in asked]
-    return [Offer(ask, worth_words(ask.worth)) for ask in open_ones[:MOST_OFFERED]]
+    offers = [Offer(ask, worth_words(ask.worth)) for ask in outlook.asks if ask.id not in asked]
+    return {"offers": offers[:MOST_OFFERED], "further": offers[MOST_OFFERED : MOST_OFFERED + MOST_FURTHER]}
 
 
 # --- the form -----------------------------------------------------------------------------------------------------
