@@ -17,7 +17,7 @@ LEFT_OUT = {
     "stream": "server-sent events",
     "sample": "a button: makes a room",
     **dict.fromkeys(("findings", "timeline-keep", "timeline-bad", "ask-stop", "ask-save", "ask-saved"), "leads elsewhere"),
-    **dict.fromkeys(("dispute", "dispute-answer", "take-over", "take-in", "borders", "masks", "stop", "retry"), "a button"),
+    **dict.fromkeys(("ask-next", "dispute", "dispute-answer", "take-over", "take-in", "borders", "masks", "stop", "retry"), "a button"),
     **dict.fromkeys(("note-new", "note-resolve", "note-reopen", "note-delete", "note-restore"), "a part of the room or a button"),
     **dict.fromkeys(("board-said-off", "board-said-back", "board-cause-off", "board-cause-back"), "a button"),
     **dict.fromkeys(("action-state", "name-back", "plan-delete", "plan-restore", "threshold", "close", "handover", "invite"), "a button"),

@@ -19,8 +19,8 @@ from django.urls import reverse
 
 from incidents.content.observations import Observation, observation
 from incidents.drawing.shares import Share, shares
-from parsers.kinds import kind_of
-from rules.model import FIRST_SHOWN
+from parsers.kinds import kind_of, kinds
+from rules.model import FIRST_SHOWN, LABELS
 
 Json = dict[str, Any]
 
@@ -100,10 +100,26 @@ GROUPS: dict[str, str] = {
     "along": "Along the way",
     "contributing": "Contributing",
     "cleared": "Cleared",
-    "cannot-tell": "Cannot tell",
     "quality": "Data quality",
 }
+PARTS = {"along": "On the way", "contributing": "Adds to it", "cleared": "Cleared"}
+PARTS_OF_CAUSE = ("cause", "suspect")
 LONGEST_SHOWN = 9
+LEAST_SHARE = 1.0
+"""Minimum percentage of a part of the bar that is a part of its own."""
+
+MOST_NAMED = 3
+"""Maximum number of parts that the legend of the bar names."""
+
+LEGEND_LETTERS = 125
+"""Number of letters that fit into the line above the bar, beside its heading and its total."""
+
+NARROWEST_PX = 660
+"""Width of the bar on a screen of 1024 pixels: what fits there fits everywhere but on a phone."""
+
+LETTER_PX = 6.9
+"""Width of a letter of a text in the bar, on average."""
+
 SUPPORT_STEPS = {"none": 0, "weak": 1, "fair": 2, "good": 3, "strong": 4}
 _SIGNS = {"pct": "%"}
 _SEVERITIES = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -261,6 +277,27 @@ class Ask:
     id: str = ""
     host: str = ""
     needs: tuple[str, ...] = ()
+    cost: str = ""
+
+    @property
+    def short(self) -> str:
+        """Say what to bring in a few words: what the command's first tool prints; else its first part, + n others."""
+        if not self.command:
+            return self.why
+        first = re.sub(r"^timeout (?:-s \w+ )?\d+ ", "", self.command).split(" ", 1)[0].rstrip(";").rpartition("/")[2]
+        name = next((name for name, kind in kinds().items() if first in kind.tools), "")
+        words = kind_of(name).title or NEEDS.get(name, "")
+        words = words if first in words or not words else f"{words} ({first})"
+        parts = [part.strip() for part in re.split(r"[;&]", self.command) if part.strip()]
+        words = words.removeprefix("a ")
+        if words:
+            return f"{words[0].upper()}{words[1:]}"
+        return parts[0].split(", ")[0] + (f" + {len(parts) - 1}" if len(parts) > 1 else "")
+
+    @property
+    def takes(self) -> str:
+        """Say how long it takes; empty if nobody knows."""
+        return "" if self.cost == "not known" else self.cost
 
 
 @dataclass(frozen=True)
@@ -273,6 +310,8 @@ class Claim:
     disputes: int = 0
     left_out: str = ""
     """Why the finding's rule gave no result in the newest evaluation; empty unless the rule was left out there."""
+    part: str = ""
+    """Its part in how it fits together, which stands before its headline."""
 
     @property
     def key(self) -> str:
@@ -415,16 +454,15 @@ class Claim:
 
 @dataclass(frozen=True)
 class Group:
-    """One heading of the findings column. `claims` and `asks` are never both filled."""
+    """One heading of the findings column."""
 
     code: str
     title: str
     claims: list[Claim] = field(default_factory=list)
-    asks: list[Ask] = field(default_factory=list)
 
     @property
     def count(self) -> int:
-        return len(self.claims) + len(self.asks)
+        return len(self.claims)
 
 
 @dataclass(frozen=True)
@@ -445,6 +483,12 @@ class Second:
     def text(self) -> str:
         return f"{self.share.label} {self.amount}"
 
+    @property
+    def fitting(self) -> str:
+        """Return the longest of the piece's texts that its part of the bar holds uncut; empty if none does."""
+        room = self.share.share / 100 * NARROWEST_PX - 14
+        return next((text for text in (self.text, self.amount) if len(text) * LETTER_PX <= room), "")
+
 
 @dataclass(frozen=True)
 class Seconds:
@@ -458,6 +502,34 @@ class Seconds:
     @property
     def total_text(self) -> str:
         return quantity(self.total, "s")
+
+    @cached_property
+    def shown(self) -> list[Second]:
+        """Return the parts of the bar: those under 1 % are one part, at the end."""
+        large = [piece for piece in self.pieces if piece.share.share >= LEAST_SHARE]
+        tiny = [piece for piece in self.pieces if piece.share.share < LEAST_SHARE]
+        if len(tiny) < 2:
+            return self.pieces
+        named = f"{len(tiny)} more, under {LEAST_SHARE:.0f} % each:"
+        together = [(piece.share.label, piece.share.amount) for piece in large]
+        laid = shares([*together, (named, sum(piece.share.amount for piece in tiny))])
+        rest = Second(laid[-1], "rest", any(piece.at_most for piece in tiny), "", [])
+        return [*(replace(piece, share=share) for piece, share in zip(large, laid, strict=False)), rest]
+
+    @property
+    def legend(self) -> list[Second]:
+        """Return the largest parts, which the line above the bar names as long as it stays one line."""
+        room, named = LEGEND_LETTERS - len(self.title) - len(self.where), list[Second]()
+        for piece in sorted(self.shown, key=lambda piece: -piece.share.share)[:MOST_NAMED]:
+            room -= len(piece.share.label) + 8
+            if named and room < 0:
+                break
+            named.append(piece)
+        return named
+
+    @property
+    def unnamed(self) -> int:
+        return len(self.shown) - len(self.legend)
 
 
 @dataclass(frozen=True)
@@ -473,7 +545,13 @@ class Verdict:
     cleared: list[Claim]
     next: Ask | None
     disputed: list[Claim] = field(default_factory=list)  # claims that carry it and are under dispute
-    rival: str = ""  # the strongest other explanation of a lead
+    headline: str = ""
+    rival: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return what stands before the headline wherever it is printed."""
+        return next((label for state, label in LABELS.items() if state == self.state), self.state)
 
     @property
     def steps(self) -> list[bool]:
@@ -516,15 +594,31 @@ class Outlook:
     def groups(self) -> list[Group]:
         """Group the claims as the column shows them, worst first; groups without a claim are left out."""
         ordered = sorted(self.claims, key=lambda claim: _SEVERITIES[claim.severity])
-        groups = []
-        for code, title in GROUPS.items():
-            if code == "cannot-tell":
-                group = Group(code, title, asks=self.asks)
-            else:
-                group = Group(code, title, claims=[claim for claim in ordered if claim.group == code])
-            if group.count:
-                groups.append(group)
-        return groups
+        made = [
+            Group(code, title, [replace(claim, part=self.part_of(claim)) for claim in ordered if claim.group == code])
+            for code, title in GROUPS.items()
+        ]
+        return [group for group in made if group.count]
+
+    @property
+    def explanations(self) -> list[Group]:
+        """Return the groups that say how it fits together: all but remarks on the data."""
+        return [group for group in self.groups if group.code != "quality"]
+
+    @property
+    def remarks(self) -> list[Claim]:
+        """Return the findings on the data themselves: how far it can be trusted."""
+        return [claim for group in self.groups if group.code == "quality" for claim in group.claims]
+
+    def part_of(self, claim: Claim) -> str:
+        """Return what stands before a claim's headline: its part in how it fits together.
+
+        What carries the verdict bears the verdict's label, so that the column never says more than the head.
+        """
+        if claim.group == "cause":
+            carries = any(claim.key == one.key for one in self.carriers)
+            return self.verdict.label if carries and self.verdict.state in PARTS_OF_CAUSE else "Also seen"
+        return PARTS.get(claim.group, "")
 
     @cached_property
     def asks(self) -> list[Ask]:
@@ -578,6 +672,38 @@ class Outlook:
         return list(Counter(one.reason for one in self.observations if one.idle).items())
 
     @cached_property
+    def unread(self) -> list[str]:
+        """List the files of which no line was understood."""
+        return [
+            str(one.get("file") or "")
+            for one in self.report.get("artifacts") or []
+            if one.get("error")
+            or (one.get("account") and not one["account"].get("read") and one["account"].get("unknown"))
+        ]
+
+    @property
+    def kinds_read(self) -> str:
+        """Name the kinds of files that were read."""
+        named = [str(one.get("kind")) for one in self.report.get("artifacts") or [] if one.get("kind")]
+        return ", ".join(kind_of(name).title or name for name in dict.fromkeys(named))
+
+    @property
+    def quiet_rules(self) -> list[str]:
+        """List the rules that looked and found nothing."""
+        return [str(rule) for rule in self.report.get("quiet") or []]
+
+    @property
+    def blind_rules(self) -> int:
+        """Count the rules that had nothing to look at on any host."""
+        return len({str(one.get("rule")) for one in self.report.get("not_evaluable") or []})
+
+    @property
+    def fitting(self) -> int:
+        """Count the explanations that some evidence speaks for."""
+        scored = sum((row.get("score") or 0) > 0 for row in self.report.get("hypotheses") or [])
+        return scored or len({one.mechanism for one in self.standing_out if one.mechanism})
+
+    @cached_property
     def points_to(self) -> list[Observation]:
         """List the observations that a lead rests on, in their order; empty for every other verdict."""
         raw = self.report.get("verdict") or {}
@@ -594,7 +720,10 @@ class Outlook:
         """
         wished = {(ask.command, ask.host): ask for ask in reversed(self._asks)}
         chosen = [_best_ask(entry) for entry in self.report.get("asks") or []]
-        return [replace(wished.get((ask.command, ask.host), ask), why=ask.why, rule=ask.rule) for ask in chosen]
+        return [
+            replace(wished.get((ask.command, ask.host), ask), why=ask.why, rule=ask.rule, cost=ask.cost)
+            for ask in chosen
+        ]
 
     def ask(self, id: str) -> Ask | None:
         """Return the missing evidence with this id, even if the list names its command for another rule."""
@@ -633,6 +762,7 @@ class Outlook:
             cleared=cleared,
             next=self.asks[0] if self.asks else None,
             disputed=[claim for claim in self.carriers if claim.disputes],
+            headline=str(raw.get("headline") or raw.get("sentence") or ""),
             rival=str(raw.get("rival") or "") if raw.get("state") == "lead" else "",
         )
 
@@ -716,6 +846,22 @@ class Outlook:
         }
         named = [row for row in self.compared if row.get("n") and f"{row.get('from')} to {row.get('to')}" in spoken]
         return (named or [row for row in self.compared if row.get("n")])[:1]
+
+
+def symptom_seconds(
+    bad: float | None, normal: float | None, unit: str | None, title: str, explained: bool
+) -> Seconds | None:
+    """Return the bar of a symptom without a traced request: what is usual, and what is not looked into; None if unknown.
+
+    `explained`: a cause or suspect stands, so the rest is only longer than usual.
+    """
+    if unit != "s" or bad is None or normal is None or not bad > normal > 0:
+        return None
+    rest = "longer than usual" if explained else "not looked into"
+    laid = shares([("usual", normal), (rest, bad - normal)])
+    kinds = ("rest", "culprit" if explained else "untraced")
+    pieces = [Second(share, kind, False, "", []) for share, kind in zip(laid, kinds, strict=True)]
+    return Seconds(title or "what is slow", bad, "", pieces)
 
 
 def changes(before: Outlook, after: Outlook) -> list[str]:
@@ -836,6 +982,7 @@ def _best_ask(entry: Json) -> Ask:
         who=str(entry.get("who") or ""),
         worth=0.0,
         rule=next((name for name in decides[:1] if re.fullmatch(r"[A-Z]+-\d+", name)), ""),
+        cost=str(entry.get("cost") or ""),
         id=hashlib.sha256("\0".join(("ask", host, command)).encode()).hexdigest()[:16],
         host=host,
     )

@@ -57,6 +57,7 @@
       j: () => step(1),
       k: () => step(-1),
       u: () => document.getElementById("add")?.click(),
+      v: () => document.getElementById("verdict") && scrollTo({ top: 0 }),
       n: () =>
         (
           document.querySelector('[data-open="note-here"]') ||

@@ -114,26 +114,41 @@
     }
   });
 
-  // Swapping the findings keeps the focus and which groups are open.
+  // Swapping the column or the verdict keeps the focus and what is unfolded.
   let focused = "";
-  let shut = new Set();
-  let unfolded = [];
+  const unfolded = new Map();
   body.addEventListener("htmx:oobBeforeSwap", (event) => {
-    if (event.detail.target.id !== "findings") return;
-    focused = document.activeElement?.closest?.(".claim")?.id || "";
-    shut = new Set(
-      [...event.detail.target.querySelectorAll("details.group:not([open])")].map((group) => group.className),
-    );
-    unfolded = [...event.detail.target.querySelectorAll("details[id][open]")].map((part) => part.id);
+    const part = event.detail.target;
+    if (part.id === "findings") focused = document.activeElement?.closest?.(".claim, .observation")?.id || "";
+    part.querySelectorAll("details[id]").forEach((one) => unfolded.set(one.id, one.open));
   });
   body.addEventListener("htmx:oobAfterSwap", () => {
-    document.querySelectorAll("#findings details.group").forEach((group) => {
-      if (shut.has(group.className)) group.open = false;
-    });
-    for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
-    if (focused) document.querySelector(`#${CSS.escape(focused)} > a`)?.focus();
+    for (const [id, open] of unfolded) {
+      const one = document.getElementById(id);
+      if (one) one.open = open;
+    }
+    if (focused) document.querySelector(`#${CSS.escape(focused)} a`)?.focus();
     focused = "";
   });
+
+  // The compact line takes the keyboard's focus only while it can be seen, which is when the verdict's foot has left.
+  const watch =
+    document.getElementById("verdict") &&
+    new IntersectionObserver(
+      (seen) => {
+        const line = document.getElementById("vline");
+        if (line) line.inert = seen[seen.length - 1].isIntersecting;
+      },
+      { rootMargin: "-40px 0px 0px 0px" },
+    );
+  function watched() {
+    watch.disconnect();
+    watch.observe(document.getElementById("verdict"));
+  }
+  if (watch) {
+    watched();
+    body.addEventListener("htmx:oobAfterSwap", watched);
+  }
 
   // "all" unfolds what the page holds already.
   document.addEventListener("click", (event) => {

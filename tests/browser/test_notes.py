@@ -316,7 +316,7 @@ def test_a_disputed_verdict_says_so_at_once(both: list[Page]) -> None:
     nils.locator("#drawer a", has_text="Dispute").first.click()
     nils.locator("#dispute-box textarea").fill("The ids differ: another start, see #artifact-3:1.")
     nils.locator("#dispute-box").get_by_role("button", name="Dispute").click()
-    expect(ada.locator("#verdict")).to_contain_text("under dispute")
+    expect(ada.locator("#verdict")).to_contain_text("Under dispute")
     expect(ada.locator("#drawer #under-dispute")).to_contain_text("1 open objection")
     assert axe_violations(ada) == []
     shot(ada, "verdict-disputed")
@@ -324,7 +324,7 @@ def test_a_disputed_verdict_says_so_at_once(both: list[Page]) -> None:
     ada.locator("#dispute textarea").first.fill("Of another start, yes; the mechanism is the same.")
     ada.get_by_role("button", name="Answer", exact=True).click()
     expect(nils.locator("#dispute")).to_contain_text("the mechanism is the same")
-    expect(nils.locator("#verdict")).not_to_contain_text("under dispute")
+    expect(nils.locator("#verdict")).not_to_contain_text("Under dispute")
     expect(nils.locator("#dispute")).to_contain_text("another start")
 
 

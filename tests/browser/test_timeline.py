@@ -149,7 +149,7 @@ def test_a_wait_that_leads_to_another_clock_is_told_in_words(ada: Page, exhibit:
         ada.locator(".sending a", has_text=name).wait_for()
     ada.goto(room)
     # Whose seconds: the client's wait is followed into the server's trace, and the piece opens lines of that artifact.
-    far = ada.locator("#seconds .legend a", has_text=re.compile("fsync, on db1, in pid"))
+    far = ada.locator("#seconds svg a[aria-label*='fsync, on db1, in pid']")
     expect(far).to_be_visible(timeout=A_MINUTE)
     expect(far).to_have_attribute("href", re.compile("/evidence/2/"))
 

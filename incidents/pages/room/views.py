@@ -7,19 +7,23 @@ from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
 
 from incidents import access
-from incidents.access import Room
-from incidents.actions import notices
+from incidents.access import Right, Room
+from incidents.actions import notices, requests
+from incidents.content import rulebook
 from incidents.content.discussions import objections
 from incidents.content.milestones import header
+from incidents.content.next_steps import steps
 from incidents.content.references import Known
-from incidents.content.report import Claim, Held, Outlook, changes, quantity
-from incidents.content.request_words import collect_part
+from incidents.content.report import Claim, Held, Outlook, changes, quantity, symptom_seconds
+from incidents.content.request_words import collect_part, draft
+from incidents.content.room_face import Progress, face
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import ArtifactState
+from incidents.models.evidence.request import EvidenceRequest, RequestState
 from incidents.models.judging.finding import OPEN_DISPUTE, Evaluation, Finding
 from incidents.pages.forms import AnswerForm, NoteForm, ReasonForm
 from incidents.pages.notes.views import finding_section, room_section
@@ -27,6 +31,9 @@ from incidents.pages.shell import is_part, shell
 
 # Maximum number of findings listed as no longer found; older ones of many evaluations are of no use.
 MOST_GONE = 100
+
+NOT_WELL = ("cause", "suspect", "lead", "undecided", "cannot tell")
+"""States in which the seconds of the symptom are still to be explained, or are by what the verdict names."""
 
 
 @require_GET
@@ -72,8 +79,17 @@ def judged(room: Room) -> dict[str, Any]:
     context = shell(room, "room", counts)
     outlook, evaluation, before = newest(room, held)
     incident = room.incident
+    head = header(incident)
+    progress = Progress(counts["total"], counts["read"], counts["failed"], head["reading_now"])
+    explained = outlook.verdict.state in ("cause", "suspect")
+    measured = symptom_seconds(
+        incident.symptom_bad, incident.symptom_normal, incident.symptom_unit, incident.symptom_text or "", explained
+    )
     return context | {
         "outlook": outlook,
+        "face": face(outlook, progress),
+        "seconds": outlook.seconds or (measured if outlook.exists and outlook.verdict.state in NOT_WELL else None),
+        "next_steps": steps(outlook, asked_for(room, outlook)),
         "known": known_of(room, outlook),
         "evaluation": evaluation,
         "changed": "; ".join(changes(before, outlook)),
@@ -81,10 +97,41 @@ def judged(room: Room) -> dict[str, Any]:
             (finding, outlook.left_out.get(finding.rule))
             for finding in incident.findings.select_related("current").filter(gone_since__isnull=False)[:MOST_GONE]
         ],
-        **header(incident),
+        **head,
         "symptom_bad": quantity(incident.symptom_bad, incident.symptom_unit),
         "symptom_normal": quantity(incident.symptom_normal, incident.symptom_unit),
     }
+
+
+def asked_for(room: Room, outlook: Outlook) -> dict[str, EvidenceRequest]:
+    """Return the requests that stand for the few asks of the report, by the id of the ask; the newest of each."""
+    ids = [ask.id for ask in outlook.best_asks]
+    if not ids:
+        return {}
+    rows = room.incident.requests.filter(ask_id__in=ids).exclude(state=RequestState.WITHDRAWN)
+    return {row.ask_id: row for row in rows.order_by("pk")}
+
+
+@require_POST
+def ask_next(request: HttpRequest, slug: str) -> HttpResponse:
+    """Request what one of the next steps asks for, or take that back; without htmx, show the room again."""
+    entered = access.enter(request.user, slug, Right.PLAN)
+    outlook, _, _ = newest(entered)
+    ask = outlook.ask(request.POST.get("ask", ""))
+    if ask is None:
+        raise Refused("The report does not ask for this any more: load the page again.", 409)
+    standing = entered.incident.requests.filter(ask_id=ask.id).exclude(state=RequestState.WITHDRAWN).last()
+    if "undo" in request.POST:
+        if standing is not None:
+            requests.withdraw(entered, standing.pk)
+    elif standing is None:
+        rule = rulebook.rule_of(ask.rule)
+        drafted = draft(entered.incident, ask, list(entered.incident.hosts.all()), rule)
+        typed = {name: value for name, value in drafted.initial.items() if name in requests.TYPED}
+        requests.put(entered, typed | drafted.hidden)
+    if not is_part(request):
+        return redirect("room", slug)
+    return render(request, "room/_next.html", judged(access.enter(request.user, slug)))
 
 
 def artifacts_of(room: Room) -> tuple[list[Held], dict[str, int]]:

@@ -64,8 +64,8 @@ def test_a_class_of_one_among_thousands_is_seen() -> None:
 def test_nothing_leaves_the_picture(values: list[float], part: float) -> None:
     drawn = [small.share(part), small.requests(values), small.ticks(values), small.series(values)]
     for made in (picture for picture in drawn if picture is not None):
-        assert all(0 <= r.x and r.x + r.width <= small.WIDTH + 0.1 for r in made.rects)
-        assert all(0 <= r.y and r.y + r.height <= small.HEIGHT for r in made.rects)
+        assert all(r.x >= 0 and r.x + r.width <= small.WIDTH + 0.1 for r in made.rects)
+        assert all(r.y >= 0 and r.y + r.height <= small.HEIGHT for r in made.rects)
         assert all(0 <= dot.x <= small.WIDTH and 0 <= dot.y <= small.HEIGHT for dot in made.dots)
         points = [tuple(map(float, point.split(","))) for point in made.course.split()]
         assert all(0 <= x <= small.WIDTH and 0 <= y <= small.HEIGHT for x, y in points)

@@ -476,6 +476,7 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator", "post", (302,), data={"mitigated": "2016-04-14T08:10:00"}),
     ],
     "close": [Row("lead", "post", (302,), data={"do": "close"}), Row("lead", "post", (409,), data={"do": "reopen"})],
+    "ask-next": [Row("investigator", "post", (409,), data={"ask": "0" * 16})],
     "here": [Row("viewer", "post", (400,), data={"path": "/rooms/another/"})],
     "webhooks": [
         Row("lead"),

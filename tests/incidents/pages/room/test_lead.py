@@ -83,13 +83,14 @@ def test_seven_observations_stand_first_and_the_idle_nowhere(room: Room) -> None
     assert re.findall(r"\d\. Wait number (\d) takes", text(room, "verdict-copy", "markdown")) == list("1234567")
 
 
-def test_three_asks_stand_first_and_each_can_be_requested(room: Room) -> None:
+def test_three_asks_are_what_to_do_next_and_the_form_of_each_says_what_it_settles(room: Room) -> None:
     page = client_of(room).get(reverse("room", args=[room.incident.slug])).content.decode()
-    places = [page.index(html.escape(ask, quote=False)) for ask in ASKS]
+    part = page[page.index('id="next"') : page.index("</section>", page.index('id="next"'))]
+    places = [part.index(f'title="{html.escape(ask)}: ') for ask in ASKS]
     assert places == sorted(places)
-    link = re.search(r'href="([^"]*requests/new[^"]*ask=[0-9a-f]{16})"', page)
-    assert link is not None
-    form = client_of(room).get(html.unescape(link[1])).content.decode()
+    ids = re.findall(r'name="ask" value="([0-9a-f]{16})"', part)
+    assert len(ids) == 3
+    form = client_of(room).get(f"{reverse('request-new', args=[room.incident.slug])}?ask={ids[0]}").content.decode()
     assert "Would settle on db1: a reason" in form
 
 

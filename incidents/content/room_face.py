@@ -1,0 +1,184 @@
+"""The face of a room: label, headline, what they rest on, by the verdict's state or by what is read and not read.
+
+A face holds words only; each has an icon and an edge of its own, so that none depends on a colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from incidents.content.report import Outlook
+
+# State of a verdict -> name of the face, which is also that of its icon.
+_NAMES = {
+    "cause": "cause",
+    "suspect": "suspect",
+    "lead": "lead",
+    "undecided": "undecided",
+    "cannot tell": "cannot",
+    "nothing wrong seen": "nothing",
+}
+_OPEN = ("cannot tell", "nothing wrong seen")
+"""States that an unread file could change at once."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One thing that the face rests on: `lead` in bold, then `text`; `tone` is good, warn or empty."""
+
+    lead: str
+    text: str = ""
+    tone: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many files of the room were read, could not be read, and whether any is being read or judged now."""
+
+    total: int
+    read: int
+    failed: int
+    under_way: bool
+
+    @property
+    def left(self) -> int:
+        return max(self.total - self.read - self.failed, 0)
+
+    @property
+    def percent(self) -> str:
+        return f"{100 * self.read / self.total:.0f}%" if self.total else "0%"
+
+
+@dataclass(frozen=True)
+class Face:
+    """What the head of a room shows. `reasoning` is the expert's sentence, `steps` the support as filled boxes."""
+
+    name: str
+    label: str
+    headline: str
+    reasoning: str = ""
+    steps: list[bool] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    judging: Progress | None = None
+
+    @property
+    def long(self) -> bool:
+        """Return whether the headline needs two lines or a smaller size at full width."""
+        return len(self.headline) > 84
+
+
+def face(outlook: Outlook, progress: Progress) -> Face:
+    """Return the face of a room."""
+    if not outlook.exists:
+        return _unjudged(progress)
+    unread = max(progress.failed, len(outlook.unread))
+    state = outlook.verdict.state
+    could_change = bool(unread) and state in _OPEN and not progress.under_way
+    made = _not_read(outlook, unread, max(progress.total, unread)) if could_change else _judged(outlook)
+    if progress.under_way and progress.left:
+        n = progress.left
+        news = Statement(f"{n} file{'s' if n > 1 else ''} being read;", "may change", "now")
+        made = replace(made, statements=[*made.statements[:1], news])
+    return made
+
+
+def _unjudged(progress: Progress) -> Face:
+    n, files = progress.total, f"file{'s' if progress.total != 1 else ''}"
+    if progress.under_way and n:
+        which = "it is" if n == 1 else "all are"
+        said = Statement(f"Read {progress.read} of {n}", "", "now")
+        return Face(
+            "judging",
+            "Judging",
+            f"Reading {n} {files}. No verdict before {which} judged.",
+            statements=[said],
+            judging=progress,
+        )
+    if progress.failed:
+        return Face(
+            "unread", "Not read", f"{progress.failed} of {n} {files} could not be read, and nothing was judged."
+        )
+    if n:
+        return Face("cannot", "No verdict", "Nothing was judged yet: there is no evidence that could be read.")
+    return Face("cannot", "No evidence", "Nothing was judged yet: add what you have, and say what is slow.")
+
+
+def _not_read(outlook: Outlook, unread: int, total: int) -> Face:
+    verdict = outlook.verdict
+    headline = (
+        f"{unread} of {total} files {'is' if unread == 1 else 'are'} not understood;"
+        f" {'it is' if unread == 1 else 'they are'} kept and can be read as text."
+    )
+    first = next((one.headline for one in outlook.standing_out if not one.normal), "nothing stands out")
+    label = f"{unread} file{'s' if unread > 1 else ''} not read"
+    said = Statement("From the others:", f"{first.rstrip('.')}.")
+    return Face("unread", label, headline, verdict.sentence, statements=[said])
+
+
+def _judged(outlook: Outlook) -> Face:
+    verdict = outlook.verdict
+    made = Face(
+        _NAMES.get(verdict.state, "cannot"),
+        verdict.label,
+        verdict.headline,
+        verdict.sentence if verdict.sentence != verdict.headline else "",
+        verdict.steps if verdict.support != "none" else [],
+        [_support(outlook), *_beside(outlook)][:2],
+    )
+    if verdict.disputed:
+        claim, more = verdict.disputed[0], len(verdict.disputed) - 1
+        text = f"{claim.headline}{f' and {more} more' if more else ''}"
+        dispute = Statement("Under dispute:", text, "warn", f"{claim.href}#dispute")
+        made = replace(made, statements=[made.statements[0], dispute])
+    return made
+
+
+def _support(outlook: Outlook) -> Statement:
+    """Say how strong the support is and what it counts; without a cause, how many explanations fit."""
+    verdict = outlook.verdict
+    word = verdict.support.capitalize()
+    match verdict.state:
+        case "nothing wrong seen":
+            return Statement("Looked at:", outlook.kinds_read or "what could be read", "good")
+        case "cannot tell":
+            return Statement("No cause yet:", _fitting(outlook))
+        case "undecided" if not verdict.basis:
+            return Statement(f"{word} support, for both")
+        case "lead":
+            seen = len(outlook.points_to)
+            counted = (
+                f"{seen} observation{'s' if seen != 1 else ''} point{'s' if seen == 1 else ''} there" if seen else ""
+            )
+            return Statement(f"{word} support{':' if counted else ''}", counted)
+    return Statement(f"{word} support{':' if verdict.basis else ''}", verdict.basis)
+
+
+def _fitting(outlook: Outlook) -> str:
+    n = outlook.fitting
+    if n == 0:
+        return "no explanation has evidence for it"
+    return "one explanation fits, too weakly" if n == 1 else f"{n} explanations fit, none is ahead"
+
+
+def _beside(outlook: Outlook) -> list[Statement]:
+    """Say what is missing, what looks the same, what decides it, or what is cleared: whichever the state needs."""
+    verdict = outlook.verdict
+    ask = next(iter(outlook.best_asks), None)
+    settled = f"{ask.short}{f', {ask.host}' if ask.host else ''}" if ask else ""
+    found: list[Statement] = []
+    if verdict.state == "lead" and verdict.rival:
+        found.append(Statement("Looks the same:", verdict.rival, "warn"))
+    elif verdict.state == "suspect" and settled:
+        found.append(Statement("Missing:", settled, "warn"))
+    elif verdict.state == "undecided" and settled:
+        found.append(Statement("Decides it:", settled))
+    elif verdict.state == "nothing wrong seen" and outlook.blind_rules:
+        n = outlook.blind_rules
+        found.append(Statement("Not looked at:", f"{n} rule{'s' if n > 1 else ''} had nothing to look at", "warn"))
+    found += [
+        Statement(f"Not {claim.layer_name}:", claim.bound or claim.magnitude or claim.headline, "good", claim.href)
+        for claim in verdict.cleared[:1]
+        if claim.key
+    ]
+    return found
