@@ -72,7 +72,8 @@ def verdict_text(outlook: Outlook, title: str, link: str) -> str:
     verdict = outlook.verdict
     out = [
         *_wrap(title),
-        *_wrap(f"{verdict.state.upper()}: {verdict.sentence or 'No sentence: nothing was judged yet.'}"),
+        *_wrap(f"{verdict.label.upper()}: {verdict.headline or 'No sentence: nothing was judged yet.'}"),
+        *(["", *_wrap(verdict.reasoning)] if verdict.reasoning else []),
     ]
     out += _wrap(f"UNDER DISPUTE: {disputed_words(outlook)}", "         ") if verdict.disputed else []
     out += _wrap(f"Support: {verdict.support}{f', {verdict.basis}' if verdict.basis else ''}", "         ")
@@ -95,8 +96,9 @@ def verdict_markdown(outlook: Outlook, title: str, link: str) -> str:
     out = [
         f"## {escaped(title)}",
         "",
-        f"**{verdict.state.capitalize()}:** {escaped(verdict.sentence or 'nothing was judged yet')}",
+        f"**{verdict.label}:** {escaped(verdict.headline or 'nothing was judged yet')}",
         "",
+        *([escaped(verdict.reasoning), ""] if verdict.reasoning else []),
     ]
     out += [f"**Under dispute:** {escaped(disputed_words(outlook))}", ""] if verdict.disputed else []
     out += [f"**Support:** {escaped(verdict.support)}{f', {escaped(verdict.basis)}' if verdict.basis else ''}", ""]

@@ -554,6 +554,16 @@ class Verdict:
         return next((label for state, label in LABELS.items() if state == self.state), self.state)
 
     @property
+    def told(self) -> str:
+        """Return label and headline as one line, for places without a look of their own."""
+        return f"{self.label}: {self.headline}" if self.headline else self.label
+
+    @property
+    def reasoning(self) -> str:
+        """Return the sentence with the reasoning, where it says more than the headline."""
+        return self.sentence if self.sentence != self.headline else ""
+
+    @property
     def steps(self) -> list[bool]:
         reached = SUPPORT_STEPS.get(self.support.split(" ")[0], 0)
         return [step < reached for step in range(4)]

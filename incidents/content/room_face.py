@@ -122,7 +122,7 @@ def _judged(outlook: Outlook) -> Face:
         _NAMES.get(verdict.state, "cannot"),
         verdict.label,
         verdict.headline,
-        verdict.sentence if verdict.sentence != verdict.headline else "",
+        verdict.reasoning,
         verdict.steps if verdict.support != "none" else [],
         [_support(outlook), *_beside(outlook)][:2],
     )

@@ -75,7 +75,7 @@ def _verdict(incident: Incident, object: str) -> dict[str, Any] | None:
         return None
     verdict = newest.report.get("verdict") or {}
     return {
-        "text": verdict.get("sentence") or verdict.get("state") or "",
+        "text": Outlook(newest.report, incident.slug).verdict.told,
         "state": verdict.get("state"),
         "support": verdict.get("support"),
         "rival": verdict.get("rival"),

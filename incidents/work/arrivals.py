@@ -89,7 +89,7 @@ def _changed(request: EvidenceRequest) -> str | None:
     ]
     after = Outlook(reports[judged[first][0]], incident.slug, held)
     if first + 1 >= len(judged):
-        return f"First judgement of the room: {after.verdict.state}. {after.verdict.sentence}".strip()
+        return f"First judgement of the room. {after.verdict.told}"
     before = Outlook(reports[judged[first + 1][0]], incident.slug, held)
     return "; ".join(changes(before, after)) or SAME
 

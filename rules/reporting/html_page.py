@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape as _escape
 
-from rules.model import FIRST_SHOWN, WITHIN_BOUNDS, Citation, Finding, Report
+from rules.model import FIRST_SHOWN, LABELS, WITHIN_BOUNDS, Citation, Finding, Report
 from rules.reporting.terminal import MOST_QUOTED, days_words
 
 STYLE = """
@@ -42,7 +42,8 @@ def page(made: Report, title: str | None = None) -> str:
     heading = title or "Report"
     body = [
         f"<h1>{escape(heading)}</h1>",
-        f"<p><strong>{escape(v.state.capitalize())}</strong>{': ' + escape(v.sentence)}</p>",
+        f"<p><strong>{escape(LABELS[v.state])}</strong>: {escape(v.headline or v.sentence)}</p>",
+        f"<p>{escape(v.sentence)}</p>" if v.headline else "",
         f"<p class=meta>{escape(v.support)} support{', ' + escape(v.hypothesis) if v.hypothesis else ''}{', layer ' + escape(v.layer) if v.layer else ''}</p>",
         *_pieces(made),
         *_observations(made),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rules.case.case import Case
-from rules.model import FIRST_SHOWN, WITHIN_BOUNDS, Citation, Finding, NotEvaluable, Report
+from rules.model import FIRST_SHOWN, LABELS, WITHIN_BOUNDS, Citation, Finding, NotEvaluable, Report
 from rules.writing.rule import Rule
 
 WIDTH = 100
@@ -24,6 +24,7 @@ def report(made: Report, all_asks: bool = False) -> str:
     lines: list[str] = []
     v = made.verdict
     lines += [f"Verdict: {v.state}" + (f", {v.support} support ({v.hypothesis}, {v.layer})" if v.hypothesis else "")]
+    lines += _wrapped(f"{LABELS[v.state]}: {v.headline}", "  ") if v.headline else []
     lines += _wrapped(v.sentence, "  ")
     if made.whose_seconds:
         w = made.whose_seconds

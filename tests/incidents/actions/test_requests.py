@@ -184,7 +184,7 @@ def test_a_first_judgement_and_one_that_changes_nothing_say_so(room):
     arrivals.tell_what_changed()
     first.refresh_from_db()
     second.refresh_from_db()
-    assert first.changed.startswith("First judgement of the room: cause.")
+    assert first.changed.startswith("First judgement of the room. Cause: ")
     assert second.changed == "pmap a2.txt arrived, nothing else changed"
 
 

@@ -289,7 +289,7 @@ class TestMessages:
         report["verdict"]["sentence"] = "A later sentence."
         add_report(judged.lead, report)
         send_all()
-        assert json.loads(outside.got[-1][1])["text"] == "A later sentence."
+        assert json.loads(outside.got[-1][1])["text"] == "Cause: A later sentence."
 
     def test_a_request_and_what_became_of_it_are_told(self, judged: Judged, outside: Receiver) -> None:  # noqa: F811
         room = judged.lead
