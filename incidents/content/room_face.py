@@ -79,7 +79,7 @@ def face(outlook: Outlook, progress: Progress) -> Face:
     if progress.under_way and progress.left:
         n = progress.left
         news = Statement(f"{n} file{'s' if n > 1 else ''} being read;", "may change", "now")
-        made = replace(made, statements=[*made.statements[:1], news])
+        made = replace(made, statements=[*made.statements, news])
     return made
 
 
