@@ -38,7 +38,10 @@
   }
   const texts = () =>
     new Map(
-      [...document.querySelectorAll(".claim[id], .observation[id], .note[id], tbody[id^=artifact-]")].map((row) => [row.id, words(row)]),
+      [...document.querySelectorAll(".claim[id], .observation[id], .note[id], tbody[id^=artifact-]")].map((row) => [
+        row.id,
+        words(row),
+      ]),
     );
   let before = texts();
   let verdict = document.querySelector("#verdict .say")?.textContent;

@@ -59,7 +59,7 @@ def test_what_was_looked_at_and_what_could_not_be_is_folded_with_counts(judged):
     report["quiet"] = ["CPU-001", "NET-004"]
     add_report(judged.lead, report)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page(judged.viewer)))
-    assert "Looked at and quiet 2 rules CPU-001 , NET-004" in text
+    assert "Looked at and quiet 2 rules CPU-001, NET-004" in text
     assert "Could not look 2 rules" in text
 
 
