@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rules.model import LABELS
+
 
 @dataclass(frozen=True)
 class Face:
@@ -13,14 +15,10 @@ class Face:
     look: str
 
 
-FACES = {
-    "cause": Face("Cause", "cause"),
-    "suspect": Face("Suspect", "suspect"),
-    "lead": Face("Points to", "lead"),
-    "undecided": Face("Undecided", "undecided"),
-    "cannot tell": Face("Cannot tell yet", "cannot"),
-    "nothing wrong seen": Face("Nothing wrong seen", "nothing"),
-}
+LOOKS = {"cannot tell": "cannot", "nothing wrong seen": "nothing"}
+"""Words that pages use as class and icon of a state, where it is not the state itself."""
+
+FACES = {state: Face(label, LOOKS.get(state, state)) for state, label in LABELS.items()}
 JUDGING = Face("Judging", "judging")
 EMPTY = Face("No evidence yet", "cannot")
 
@@ -31,4 +29,4 @@ def face_of(state: str) -> Face:
     >>> face_of("lead").label, face_of("new state").label
     ('Points to', 'New state')
     """
-    return FACES.get(state, Face(state.capitalize(), "cannot"))
+    return next((face for known, face in FACES.items() if known == state), Face(state.capitalize(), "cannot"))

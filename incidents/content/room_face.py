@@ -7,17 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from incidents.content.faces import face_of
 from incidents.content.report import Outlook
 
-# State of a verdict -> name of the face, which is also that of its icon.
-_NAMES = {
-    "cause": "cause",
-    "suspect": "suspect",
-    "lead": "lead",
-    "undecided": "undecided",
-    "cannot tell": "cannot",
-    "nothing wrong seen": "nothing",
-}
 _OPEN = ("cannot tell", "nothing wrong seen")
 """States that an unread file could change at once."""
 
@@ -119,7 +111,7 @@ def _not_read(outlook: Outlook, unread: int, total: int) -> Face:
 def _judged(outlook: Outlook) -> Face:
     verdict = outlook.verdict
     made = Face(
-        _NAMES.get(verdict.state, "cannot"),
+        face_of(verdict.state).look,
         verdict.label,
         verdict.headline,
         verdict.reasoning,
