@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
+import re
+import subprocess
+import sys
 
 import pytest
 
 from tests.conftest import BROWSER, HERE, group_of, seconds_of_parts, turn_of
-
-
-class Item:
-    """A test as far as its place decides."""
-
-    def __init__(self, nodeid: str) -> None:
-        self.nodeid, self.name = nodeid, nodeid.split("::")[-1]
-        self.path = HERE.parent / nodeid.split("::")[0]
 
 
 @pytest.mark.parametrize(
@@ -27,7 +21,7 @@ class Item:
     ],
 )
 def test_the_browser_s_tests_are_one_group_that_begins_first(nodeid, group, turn):
-    assert group_of(cast(pytest.Item, Item(nodeid))) == group
+    assert group_of(nodeid) == group
     assert turn_of(group) == turn
 
 
@@ -42,3 +36,13 @@ def test_seconds_are_summed_by_folder():
         report("tests/lab/test_c.py::z", 3),
     ]
     assert seconds_of_parts([*reports, "no report"]) == {"rules": 3.5, "lab": 3}
+
+
+def test_processes_share_no_module():
+    """Run two modules on two processes and look which process had which test."""
+    modules = ["tests/house/test_order.py", "tests/parsers/columns/test_grid.py"]
+    call = [sys.executable, "-m", "pytest", "-v", "-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
+    call += ["--deselect", f"{modules[0]}::test_processes_share_no_module", *modules]
+    told = subprocess.run(call, cwd=HERE.parent, capture_output=True, text=True, check=True).stdout
+    processes = {module: set(re.findall(rf"\[(gw\d)\].* PASSED {re.escape(module)}::", told)) for module in modules}
+    assert [len(found) for found in processes.values()] == [1, 1], told
