@@ -24,6 +24,8 @@ from benchmarks import seeding
 made = seeding.seed(**{sizes})
 print("RESULT" + json.dumps(seeding.fetch(made)))
 """
+OBSERVATIONS = 12
+"""Number of observations of a room: the first seven, and what else stands out."""
 PAGES = ("room", "evidence", "notes", "plan", "status", "members", "activity", "case", "questions")
 _REPORT = {
     "verdict": {"state": "cause", "sentence": "New server processes wait up to 2.47 s.", "support": "good", "rules": []},
@@ -130,6 +132,7 @@ def _content(
     from incidents.models.evidence.artifact import Artifact
     from incidents.models.evidence.reading import Part, Reading
     from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
+    from incidents.models.judging.observation import Observation
     from incidents.models.judging.verdict import Verdict
     from incidents.models.plan.action import Action
     from incidents.models.plan.decision import Decision
@@ -199,6 +202,13 @@ def _content(
                 for k in range(notes[n])
             ),
             batch_size=5_000,
+        )  # fmt: skip
+        Observation.objects.bulk_create(
+            Observation(
+                incident=room, rank=k, key=f"{n:06x}{k:010x}", headline=f"login on db{k} waits", said=f"login on db{k} waits",
+                artifact_no=1, line_no=k, cited=[1],
+            )
+            for k in range(1, OBSERVATIONS + 1)
         )  # fmt: skip
         several = max(1, notes[n] // 50)
         Decision.objects.bulk_create(

@@ -153,7 +153,7 @@ def test_the_asker_is_told_what_changed_when_the_next_judgement_stands(room):
     assert row.changed == "pmap a2.txt arrived: verdict cannot tell → cause"
     assert Notification.objects.get(user=nils.user, kind=Told.CHANGED).actor is None
     assert arrivals.tell_what_changed() == 0
-    assert Activity.objects.get(verb="judged").actor_name == "Exhibit"
+    assert Activity.objects.get(verb="judged", object=f"request {row.pk}").actor_name == "Exhibit"
 
 
 def test_what_came_long_before_is_compared_with_the_judgement_before_it(room):
