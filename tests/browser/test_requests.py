@@ -24,7 +24,6 @@ def ask(page: Page, room: str, what: str) -> str:
     page.get_by_label("Command").fill("vmstat 5 12")
     page.get_by_label("Ask", exact=True).select_option("link")
     page.get_by_role("button", name="Ask", exact=True).click()
-    page.wait_for_url(re.compile(r"/requests/\d+/"))
     return page.locator("#made-link pre.command").inner_text()
 
 
@@ -36,7 +35,6 @@ def test_a_request_is_answered_by_link_and_the_asker_is_told(
     ada.keyboard.press("q")
     ada.wait_for_url(re.compile(r"/requests/$"))
     link = ask(ada, sample_room, "Samples of the host while it is slow")
-    request = re.sub(r"link/.*$", "", ada.url)
     assert axe_violations(ada) == []
 
     stranger = person()
@@ -61,7 +59,7 @@ def test_a_request_is_answered_by_link_and_the_asker_is_told(
     expect(ada.locator("#request-live")).to_contain_text("What it changed:", timeout=60_000)
     expect(ada.locator("#evidence-count")).to_have_text(str(int(evidence) + 1))
     shot(ada, "request-answered")
-    ada.goto(request.split("/rooms/")[0] + "/notifications/")
+    ada.goto(sample_room.split("/rooms/")[0] + "/notifications/")
     expect(ada.locator(".notices")).to_contain_text("has judged what you asked for")
 
     answer = stranger.goto(link)

@@ -105,7 +105,7 @@ def test_the_figure_shows_three_phases_with_their_medians(room: Room) -> None:
     assert [note["text"] for note in figure["layout"]["annotations"]] == [
         "before<br>n 21 · 0.31 s",
         "after-1<br>n 20 · 0.13 s",
-        "after-2<br>n 27 · 0.05 s",
+        "after-2<br>n 27 · 0.050 s",
     ]
 
 
