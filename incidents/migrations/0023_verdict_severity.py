@@ -1,6 +1,15 @@
 from django.db import migrations, models
 
-from incidents.work.verdict_rows import severity_of
+SEVERITIES = ("critical", "major", "minor", "info")
+
+
+def severity_of(report):
+    """Return what judging writes at this migration: the worst severity of what carries the verdict, else of all."""
+    rules = (report.get("verdict") or {}).get("rules") or []
+    found = [one for one in report.get("findings") or [] if one.get("kind") != "clear"]
+    carriers = [one for one in found if one.get("rule") in rules]
+    severities = {str(one.get("severity") or "") for one in carriers or found}
+    return next((one for one in SEVERITIES if one in severities), "")
 
 
 def fill(apps, schema_editor):
