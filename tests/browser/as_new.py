@@ -16,14 +16,11 @@ from psycopg import sql
 
 from config import embedded
 from config.children import wait_until
-from incidents.actions.accounts import LASTS
-from incidents.models.people.link import FirstAdminLink, new_secret
-from incidents.models.room.job import Job
 from tests.prepared import fill
 from tests.served import Served, served
 
-FIRST_LINK = FirstAdminLink._meta.db_table
-JOB = Job._meta.db_table
+FIRST_LINK, JOB = "incidents_firstadminlink", "incidents_job"
+"""Tables by name: scripts/screenshots takes this module without Django."""
 END_OF_JOBS_S = 120.0
 LEFT = ("evidence/[0-9]*", "mail/*")
 """What rooms and people leave in the folder of data."""
@@ -70,6 +67,9 @@ def as_new(exhibit: Shared) -> Served:
 
     Numbers of rows go on where they were, so nothing that a process remembers by number is mistaken for something new.
     """
+    from incidents.actions.accounts import LASTS  # Django is set up where tests run
+    from incidents.models.people.link import new_secret
+
     running = exhibit.running
     with connected(running) as connection:
         if not wait_until(lambda: no_jobs(connection), END_OF_JOBS_S):

@@ -180,7 +180,8 @@ def test_observations_tell_names_and_the_verdict_stays(room: Room) -> None:
     assert told
     assert all("; “Timeout reached on transaction”: known <since> the move" in one["headline"] for one in told)
     assert told[0]["names"][0]["author"] == "anna"
-    assert after["verdict"] == before["verdict"]
+    # The headline may quote what stands out most, with its names; nothing else of the verdict tells any.
+    assert after["verdict"] | {"headline": ""} == before["verdict"] | {"headline": ""}
     assert [one["key"] for one in after["observations"]] == [one["key"] for one in before["observations"]]
     shown = client_of(room).get(reverse("room", args=[room.incident.slug])).content.decode()
     assert "known &lt;since&gt; the move" in shown
