@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from incidents.drawing import small_pictures
 from incidents.drawing.small_pictures import Picture
-from rules.observers.observer import figure
+from rules.writing.figures import figure
 from rules.writing.messages import duration
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 from rules import observers as package
 from rules.derived.derived_table import CaseTables
 from rules.signatures.signatures import Seen
-from rules.writing.messages import duration
+from rules.writing.figures import figure as figure
 
 FELT_S = 0.1
 """Minimum length of a wait in seconds that a person notices, where nobody said what is slow."""
@@ -154,16 +154,3 @@ def lines_of(row: Mapping[str, Any], role: str) -> tuple[Lines, ...]:
     """Return the lines of one row of a table, cut to `MOST_LINES`."""
     first, last = int(row["line_no"]), int(row.get("line_end") or row["line_no"])
     return (Lines(int(row["artifact_id"]), first, min(last, first + MOST_LINES - 1), role),)
-
-
-def figure(value: float, unit: str) -> str:
-    """Return a figure as people read it: three significant digits at least, thousands apart, a unit.
-
-    >>> figure(5.0052, "s"), figure(0.00213, "s"), figure(12345, "count"), figure(91.24, "%"), figure(0.5, "per s")
-    ('5.005 s', '2.13 ms', '12,345', '91.2 %', '0.50 per s')
-    """
-    if unit == "s":
-        return duration(value)
-    digits = 0 if float(value).is_integer() or abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
-    text = f"{value:,.{digits}f}"
-    return text if unit in ("count", "") else f"{text} {unit}"
