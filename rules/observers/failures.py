@@ -161,15 +161,28 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
 
 def _with_reports(case: CaseTables, rows: pl.DataFrame) -> pl.DataFrame:
     """Add the line `report` in which the process of each error wrote of one within the next lines; NULL for none."""
-    pids = pl.col("pid").is_in(rows["pid"].unique().implode())
+    # A trace of one process names none.
+    whose = pl.col("pid").fill_null(-1)
+    pids = whose.is_in(rows["pid"].fill_null(-1).unique().implode())
     writes = pl.col("name").str.contains("^(?:p?write(?:64|v)?|send(?:to|msg)?)$")
     says = pids & writes & pl.col("args").fill_null("").str.contains(REPORT)
     said = case.scan("syscalls", ["artifact_id", "pid", "line_no", "args"], says).select(
-        "artifact_id", "pid", pl.col("line_no").alias("report")
+        "artifact_id", whose.alias("whose"), pl.col("line_no").alias("report")
     )
     reports = said.sort("report").collect(engine="streaming")
-    joined = rows.sort("line_no").join_asof(
-        reports, left_on="line_no", right_on="report", by=["artifact_id", "pid"], strategy="forward", coalesce=False
+    joined = (
+        rows.with_columns(whose.alias("whose"))
+        .sort("line_no")
+        .join_asof(
+            reports,
+            left_on="line_no",
+            right_on="report",
+            by=["artifact_id", "whose"],
+            strategy="forward",
+            coalesce=False,
+            check_sortedness=False,
+        )
+        .drop("whose")
     )
     near = pl.col("report") - pl.col("line_no") <= NEXT
     return joined.with_columns(pl.when(near).then("report").alias("report"))
