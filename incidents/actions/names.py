@@ -15,8 +15,7 @@ from incidents.actions.record import Deed, deed
 from incidents.content.names import known_as
 from incidents.errors import NotAllowed, Refused
 from incidents.models.judging.site_name import SiteName
-from rules import model as rules
-from rules.case.site_names import problem
+from rules.case.site_names import problem_of_name, problem_of_text
 
 MOST = 100
 """Maximum number of names of a room, and of the whole site."""
@@ -84,7 +83,7 @@ def _of_site(user: User) -> QuerySet[SiteName]:
 def _write(row: SiteName, others: QuerySet[SiteName], kind: str, name: str, text: str, user: User, label: str) -> None:
     """Check a name and store it as this person's word; `others` are all that must not say the same."""
     row.kind, row.name, row.text = kind, name.strip(), " ".join(text.split())
-    if why := problem(rules.SiteName(row.kind, row.name, row.text)):  # type: ignore[arg-type]  # it checks the kind too
+    if why := problem_of_name(row.kind, row.name) or problem_of_text(row.text):
         raise Refused(why, 422)
     _once(row, others)
     if not row.pk and others.count() >= MOST:

@@ -43,7 +43,10 @@ NEXT = 12
 REPORTED = 2
 """Minimum number of like errors, each of which the caller reported: one may be a remark in passing."""
 
-REPORT = r"(?i)\b(?:error|fatal|panic|severe|exception|traceback|fail(?:ed|ure)|cannot|can't|could not|unable to|abort(?:ed|ing))\b"
+REPORT = (
+    r"(?i)\b(?:error|fatal|panic|severe|exception|traceback|fail(?:ed|ure)"
+    r"|cannot|can't|could not|unable to|abort(?:ed|ing))\b"
+)
 """Words with which programs report an error in what they write; a tracer shows the first characters of it."""
 
 MANY = 0.05

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Response, StorageState, expect
+from playwright.sync_api import FilePayload, Page, Response, StorageState, expect
 
 from benchmarks import inside
 from tests.browser.conftest import sign_in
@@ -79,11 +79,11 @@ def test_files_keep_the_order_in_which_they_were_chosen(exhibit: Served, heard: 
     page.locator("#verdict").wait_for()
     expect(page.locator("#start")).to_contain_text("No evidence yet")
     first = b"".join(b"%d a line of a text that is long\n" % n for n in range(60_000))
-    files = [{"name": "0-large.txt", "mimeType": "text/plain", "buffer": first}]
-    files += [{"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"file %d\n" % n * 9} for n in range(1, 6)]
+    texts = {"0-large.txt": first} | {f"{n}.txt": b"file %d\n" % n * 9 for n in range(1, 6)}
+    files = [FilePayload(name=name, mimeType="text/plain", buffer=text) for name, text in texts.items()]
     room = page.url.split("?")[0]
     page.goto(room + "evidence/add/")
-    page.locator("input[type=file][data-send]").set_input_files(files)  # type: ignore[arg-type]  # as dicts
+    page.locator("input[type=file][data-send]").set_input_files(files)
     rows = page.locator("#sending li .name a")
     expect(rows).to_have_count(6, timeout=60_000)
     numbers = [int(re.findall(r"/evidence/(\d+)/", str(row.get_attribute("href")))[0]) for row in rows.all()]

@@ -100,7 +100,7 @@ class Row:
     @property
     def took(self) -> str:
         """Write the time from the opening of the room to its first cause or suspect."""
-        return length(self.incident.took)  # type: ignore[attr-defined]  # annotated by listing.found
+        return length(listing.listed(self.incident).took)
 
     @property
     def bars(self) -> tuple[float, float] | None:
@@ -121,11 +121,11 @@ class Row:
 
     @property
     def changed(self) -> str:
-        return listing.change_words(self.incident.changed)  # type: ignore[attr-defined]  # annotated by listing.found
+        return listing.change_words(listing.listed(self.incident).changed)
 
     @property
     def changed_ago(self) -> str:
-        at = self.incident.last_event  # type: ignore[attr-defined]  # likewise
+        at = listing.listed(self.incident).last_event
         return listing.age(at) if at else ""
 
 
@@ -212,7 +212,7 @@ def sections(found: list[Row], counts: Mapping[str, int], wanted: Wanted) -> lis
         return [Section("", sum(counts.values()), found)] if found else []
     by_group: dict[str, list[Row]] = {}
     for row in found:
-        by_group.setdefault(row.incident.group, []).append(row)  # type: ignore[attr-defined]  # by listing.found
+        by_group.setdefault(listing.listed(row.incident).group, []).append(row)
     return [
         Section(title, counts.get(group, 0), by_group[group])
         for group, title in listing.GROUPS.items()
@@ -267,7 +267,8 @@ def rooms_csv(request: HttpRequest) -> HttpResponse:
 
 def _cells(request: HttpRequest, incident: Incident, before: Again | None) -> list[object]:
     verdict: Verdict | None = getattr(incident, "verdict", None)
-    took = incident.took  # type: ignore[attr-defined]  # annotated by listing.found, like the next two
+    added = listing.listed(incident)
+    took = added.took
     return [
         visible(incident.title),
         request.build_absolute_uri(reverse("room", args=[incident.slug])),
@@ -282,8 +283,8 @@ def _cells(request: HttpRequest, incident: Incident, before: Again | None) -> li
         round(took.total_seconds() / 60, 1) if took is not None else "",
         _iso(incident.next_update_at),
         known_as(incident.next_update_by) if incident.next_update_by else "",
-        incident.artifact_count,  # type: ignore[attr-defined]
-        _iso(incident.last_event),  # type: ignore[attr-defined]
+        added.artifact_count,
+        _iso(added.last_event),
         before.words if before else "",
     ]
 

@@ -9,7 +9,7 @@ import pytest
 
 from incidents.content.report import Outlook, symptom_seconds
 from incidents.content.room_face import Progress, face
-from rules.model import LABELS
+from rules.model import LABELS, State
 from tests.incidents.pages import reports
 
 READ = Progress(total=4, read=4, failed=0, under_way=False)
@@ -54,11 +54,11 @@ def test_an_older_report_without_a_headline_shows_its_sentence_once() -> None:
         ("undecided", "undecided", {}, "Decides it:"),
     ],
 )
-def test_each_open_state_says_what_would_close_it(state: str, name: str, more: dict[str, Any], second: str) -> None:
+def test_each_open_state_says_what_would_close_it(state: State, name: str, more: dict[str, Any], second: str) -> None:
     shown = outlook(state=state, **more)
     shown.report["asks"] = [{"ask": "vmstat 5 12", "who": "system administrator", "host": "db1", "decides": [], "cost": "60 s", "why": "x"}]  # fmt: skip
     made = face(shown, READ)
-    assert (made.name, made.label) == (name, LABELS[state])  # type: ignore[index]  # one of the states
+    assert (made.name, made.label) == (name, LABELS[state])
     assert said(shown)[1][0] == second
     assert len(made.statements) == 2
 
