@@ -38,7 +38,7 @@ from rules.derived.socket_ends import MOVED, NAMED, TALKS, addressed
 from rules.walking.connections import END, completed, mirrored, numbered
 from rules.walking.exchanges import Bounds, Exchange, Thread, away, exchanges, held, offset, shifts
 from rules.walking.targets import CALL, DOMAIN, ONE_FD, POLLS
-from rules.walking.threads import DONE_S, OWN_S, TIMED
+from rules.walking.threads import DONE_S, OWN_S, TIMED, among
 
 TABLE = DerivedTable(
     "answered_by",
@@ -139,7 +139,7 @@ def build(case: CaseTables) -> pl.DataFrame:
 def _calls(case: CaseTables, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the calls with data of the ends, sorted by end and time."""
     columns = list(dict.fromkeys([*CALL, *TIMED, "bytes"]))
-    mine = pl.col("pid").is_in(rows["pid"].unique(), nulls_equal=True) & pl.col("fd").is_in(rows["fd"].unique())
+    mine = among("pid", rows["pid"].unique()) & pl.col("fd").is_in(rows["fd"].unique())
     calls = addressed(case.scan("syscalls", columns, TALKS & MOVED & NAMED & mine)).collect(engine="streaming")
     keys = ["artifact_id", "domain", "pid", "fd", "net", "shown", "peer"]
     return (
@@ -201,9 +201,7 @@ def _polls(case: CaseTables, calls: pl.DataFrame) -> pl.DataFrame:
     pids = calls.filter(~pl.col("out"))["pid"].unique()
     long = pl.col("name").is_in(POLLS) & (pl.col("dur_hi_s") >= SHORTEST_S) & pl.col("t_local").is_not_null()
     one = pl.col("args").str.extract_groups(ONE_FD).struct
-    return case.table(
-        "syscalls", list(dict.fromkeys([*CALL, *TIMED])), long & pl.col("pid").is_in(pids, nulls_equal=True)
-    ).with_columns(
+    return case.table("syscalls", list(dict.fromkeys([*CALL, *TIMED])), long & among("pid", pids)).with_columns(
         DOMAIN,
         nanoseconds(DONE_S).alias("done_ns"),
         nanoseconds(OWN_S).alias("own_ns"),

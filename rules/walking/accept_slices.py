@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from rules.derived.derived_table import CaseTables, nanoseconds
-from rules.walking.threads import DONE_S, TIMED
+from rules.walking.threads import DONE_S, TIMED, among
 
 THREAD = ["artifact_id", "clock", "pid", "lwp"]
 BACK = 8
@@ -31,7 +31,7 @@ def accepts_of(case: CaseTables, accepted: pl.Expr) -> pl.DataFrame:
 def calls_of(case: CaseTables, accepts: pl.DataFrame, columns: list[str], where: pl.Expr | None = None) -> pl.LazyFrame:
     """Open the stamped calls of all threads that accept."""
     threads = accepts.select(THREAD).unique()
-    processes = pl.col("pid").is_in(threads["pid"].unique().implode(), nulls_equal=True)
+    processes = among("pid", threads["pid"].unique())
     wanted = STAMPED & processes if where is None else STAMPED & processes & where
     return case.scan("syscalls", columns, wanted).join(threads.lazy(), on=THREAD, how="semi", nulls_equal=True)
 

@@ -8,6 +8,7 @@ rounding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import polars as pl
 
@@ -47,6 +48,16 @@ TIMED += ["delta_s", "elapsed_s"]  # the columns that `by_thread`, DONE_S and OW
 BATCH_ROWS = 1_000_000
 
 
+def among(name: str, values: Iterable[Any]) -> pl.Expr:
+    """Return whether a column has one of these values, NULL among them or not.
+
+    Polars' `is_in(..., nulls_equal=True)` panics in a scan of several Parquet files where the list holds a NULL.
+    """
+    wanted = list(dict.fromkeys(values))
+    known = pl.col(name).is_in([v for v in wanted if v is not None])
+    return known | pl.col(name).is_null() if None in wanted else known
+
+
 def batches(
     case: CaseTables, where: pl.Expr | None = None, most: int = BATCH_ROWS, split: str | None = None
 ) -> Iterator[pl.Expr]:
@@ -69,7 +80,7 @@ def batches(
             for group, first, last in _packed(rows.select(split, "n", "first", "last").rows(), most):
                 yield (
                     pl.col("pid").eq_missing(pl.lit(pid))
-                    & pl.col(split).is_in(group, nulls_equal=True)
+                    & among(split, group)
                     & pl.col("line_no").is_between(first, last)
                 )
         else:
@@ -77,7 +88,7 @@ def batches(
             wholes.append((pid, *total))
     # Line ranges let whole runs of rows be skipped where processes come and go.
     for group, first, last in _packed(wholes, most):
-        yield pl.col("pid").is_in(group, nulls_equal=True) & pl.col("line_no").is_between(first, last)
+        yield among("pid", group) & pl.col("line_no").is_between(first, last)
 
 
 def _packed(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from rules.case.case import Case
-from rules.walking.threads import batches
+from rules.case.reading import open_paths
+from rules.walking.threads import among, batches
 
 PIDS = [7, 8, 7, None, 9, 7, 8, None]
 
@@ -26,3 +29,22 @@ def test_batches_of_some_rows() -> None:
     (where,) = batches(case, seven)
     assert case.table("syscalls", ["pid"], seven & where)["pid"].to_list() == [7, 7, 7]
     assert list(batches(case, pl.col("pid") == 1)) == []
+
+
+def test_values_with_and_without_null_are_found_among_the_wanted() -> None:
+    rows = pl.DataFrame({"pid": [1, None, 3]})
+    assert rows.filter(among("pid", [1, None]))["pid"].to_list() == [1, None]
+    assert rows.filter(among("pid", pl.Series([3, 4])))["pid"].to_list() == [3]
+    assert rows.filter(among("pid", [None]))["pid"].to_list() == [None]
+
+
+def test_traces_with_and_without_pids_are_read_in_one_batch(tmp_path: Path) -> None:
+    """Read as a room does, from a Parquet file each: there Polars looked for a NULL in a list and panicked."""
+    corpus = Path(__file__).parents[2] / "corpus" / "strace"
+    spec = open_paths(sorted(corpus.glob("*.txt")), None, tmp_path)[0]
+    case = Case(spec, None)
+    failed = pl.col("err").is_not_null()
+    found = [case.table("syscalls", ["pid", "err"], failed & batch) for batch in batches(case, failed)]
+    whole = case.table("syscalls", ["pid", "err"], failed)
+    assert sum(rows.height for rows in found) == whole.height
+    assert whole["pid"].null_count() not in (0, whole.height), "some traces name a process and some do not"
