@@ -77,6 +77,13 @@ def put(
         return row
 
 
+def put_once(room: Room, ask_id: str, said: Mapping[str, Any]) -> EvidenceRequest:
+    """Request what an ask of the report asks for, unless a request for it stands: two people at once make one."""
+    with deed(room, Right.PLAN) as doing:
+        standing = doing.incident.requests.filter(ask_id=ask_id).exclude(state=RequestState.WITHDRAWN).last()
+        return standing or put(room, said)
+
+
 def withdraw(room: Room, id: int) -> EvidenceRequest:
     """Withdraw a request; its links stop working until `reopen`. Askers may withdraw their requests, leads all."""
     with deed(room, Right.PLAN) as doing:

@@ -120,15 +120,15 @@ def ask_next(request: HttpRequest, slug: str) -> HttpResponse:
     ask = outlook.ask(request.POST.get("ask", ""))
     if ask is None:
         raise Refused("The report does not ask for this any more: load the page again.", 409)
-    standing = entered.incident.requests.filter(ask_id=ask.id).exclude(state=RequestState.WITHDRAWN).last()
     if "undo" in request.POST:
+        standing = entered.incident.requests.filter(ask_id=ask.id).exclude(state=RequestState.WITHDRAWN).last()
         if standing is not None:
             requests.withdraw(entered, standing.pk)
-    elif standing is None:
+    else:
         rule = rulebook.rule_of(ask.rule)
         drafted = draft(entered.incident, ask, list(entered.incident.hosts.all()), rule)
         typed = {name: value for name, value in drafted.initial.items() if name in requests.TYPED}
-        requests.put(entered, typed | drafted.hidden)
+        requests.put_once(entered, ask.id, typed | drafted.hidden)
     if not is_part(request):
         return redirect("room", slug)
     return render(request, "room/_next.html", judged(access.enter(request.user, slug)))
