@@ -64,6 +64,8 @@
     );
   };
 
+  const flush = () => [...timers.keys()].forEach(keep);
+
   function count(form) {
     const text = area(form);
     const most = Number(text?.dataset.most);
@@ -254,6 +256,7 @@
     if (form) waits(form);
   });
   document.body.addEventListener("htmx:beforeSwap", (event) => {
+    flush(); // the swap may take away what was typed a moment ago
     const form = drafted(event);
     if (form && event.detail.requestConfig?.verb === "post" && event.detail.xhr.status < 300) {
       forget(form);
@@ -303,7 +306,6 @@
     },
     true,
   );
-  const flush = () => [...timers.keys()].forEach(keep);
   addEventListener("pagehide", flush);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) flush();

@@ -331,6 +331,7 @@ def test_a_disputed_verdict_says_so_at_once(both: list[Page]) -> None:
 def test_the_forms_of_a_finding_open_below_the_buttons_that_ask_for_them(ada: Page, sample_room: str) -> None:
     ada.goto(sample_room)
     ada.locator(".claim > a").first.click()
+    ada.wait_for_url("**/findings/*/")
     for button, form in (("Dispute", "#dispute-box"), ("Note", "#note-here")):
         opener = ada.locator(".drawer .dh").get_by_role("link", name=button, exact=True)
         opener.click()
