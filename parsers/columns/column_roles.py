@@ -136,8 +136,11 @@ def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]
         ok = names.index("success") if "success" in names else None
         columns = Columns(time, names.index("elapsed"), UNITS["ms"], names.index("label"), ok=ok)
         return columns, "the names are those of JMeter's list of results, whose times are in ms"
-    words = ELAPSED_WORDS if len(names) <= NARROW else TIMED_WORDS
-    elapsed = next((n for n in numbers if re.search(ELAPSED_WORDS, names[n]) and re.search(words, names[n])), None)
+    wide = len(names) > NARROW
+    timed = [
+        n for n in numbers if re.search(ELAPSED_WORDS, names[n]) and not (wide and not re.search(TIMED_WORDS, names[n]))
+    ]
+    elapsed = timed[0] if timed else None
     label = texts[0] if len(texts) == 1 else None
     clock = "no column holds stamps" if time is None else f"column {time + 1} holds stamps"
     if elapsed is not None:
