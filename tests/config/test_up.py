@@ -160,7 +160,7 @@ class TestWhileItRuns:
         link = re.search(rf"{running.address}/first/\S+/", running.printed)
         assert link, running.printed
         assert running.get(link[0].removeprefix(running.address))[0] == 200
-        assert running.get("/first/nonsense/")[0] == 404
+        assert running.get("/first/nonsense/")[0] == 401
 
     def test_addresses_that_are_secrets_are_in_no_log(self, var):
         """Only where `up` prints the link for the person who started it."""
@@ -169,7 +169,7 @@ class TestWhileItRuns:
             run.ready()
             secret = re.search(r"/first/(\S+)/", run.printed)[1]
             assert run.get(f"/first/{secret}/")[0] == 200
-            assert run.get("/join/another-secret/")[0] in {200, 404}
+            assert run.get("/join/another-secret/")[0] in {200, 401}
             assert run.get("/static/" + "js/page.js")[0] == 200
             assert run.stop() == 0
             assert "Warning" not in run.printed

@@ -73,7 +73,7 @@ def test_every_script_stops_at_the_first_failure_and_can_be_started():
     scripts = [
         file
         for file in [*(ROOT / "scripts").iterdir(), ROOT / ".ci" / "run"]
-        if file.read_bytes().startswith(b"#!/usr/bin/env bash")
+        if file.is_file() and file.read_bytes().startswith(b"#!/usr/bin/env bash")
     ]
     assert {file.name for file in scripts} >= {"up", "test", "check", "venv", "run"}
     for file in scripts:

@@ -30,6 +30,7 @@ def test_difference_looks_across() -> None:
     assert {name for name, one in observers().items() if one.OBSERVER.across} == {
         "difference",
         "growth-between",
+        "limits-apart",
         "run-queue",
     }
     assert comparisons.SCOPE == "room"

@@ -16,7 +16,7 @@ def calls(*given: tuple[str, float, dict[str, Any]], step: int = 1) -> Sighting:
     rows, t = [], 0.0
     for n, (name, took, more) in enumerate(given, 1):
         rows.append(
-            {"line_no": n * step, "seq": n, "pid": 7, "lwp": 7, "t_local": t, "stamp": "start", "state": "done", "name": name,
+            {"line_no": 1 + n * step, "seq": n, "pid": 7, "lwp": 7, "t_local": t, "stamp": "start", "state": "done", "name": name,
              "dur_hi_s": took, "dur_kind": "elapsed", "elapsed_s": took, "ret": 20, "fd": 3, **more}
         )  # fmt: skip
         t += took
@@ -31,6 +31,7 @@ def test_the_question_and_the_answer() -> None:
     assert made.headline.endswith('after "update account set n = 1" was sent; "UPDATE 1" came')
     assert [c.role for c in made.lines] == [
         "longest wait: recvfrom()",
+        "what it waits for was made by connect()",
         "asked: update account set n = 1",
         "answered: UPDATE 1",
     ]
