@@ -215,6 +215,23 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
 }
 """Table -> (system or * -> command, who runs it). A derived table is requested through the tables it is made from."""
 
+OF_DATABASES: Mapping[str, Mapping[str, str]] = {
+    "db_waits": {
+        "postgres": "psql -c 'select pid, state, wait_event_type, wait_event, query from pg_stat_activity', 20 times, 3 s apart",
+        "mysql": "mysql -e 'SELECT event_name, count_star, sum_timer_wait FROM"
+        " performance_schema.events_waits_summary_global_by_event_name ORDER BY 3 DESC LIMIT 20', twice, 60 s apart",
+    },
+    "sessions": {
+        "postgres": "psql -c 'select pid, pg_blocking_pids(pid), state, xact_start, query from pg_stat_activity'",
+        "mysql": "mysql -e 'SHOW FULL PROCESSLIST'",
+    },
+    "params": {
+        "postgres": "psql -c 'select name, setting, unit, source from pg_settings'",
+        "mysql": "mysql -e 'SHOW GLOBAL VARIABLES'",
+    },
+}
+"""Table -> (database -> command of a DBA) where another database than Oracle has its own."""
+
 
 @dataclass(frozen=True)
 class StatementPrompt:

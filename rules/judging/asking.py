@@ -16,6 +16,7 @@ from parsers.kinds import kinds
 from rules.case.case import Case
 from rules.collecting import commands, costs
 from rules.judging.explaining import Explanation
+from rules.judging.here import ANYTHING, ORACLE, Here
 from rules.model import FIRST_SHOWN, Ask, Finding, NotEvaluable, Wanted
 from rules.observers.observer import observers
 from rules.signatures.mechanisms import Step, mechanisms
@@ -95,40 +96,44 @@ def asks(
     not_evaluable: Sequence[NotEvaluable],
     leader: tuple[str, str] | None = None,
     observed: Sequence[Mapping[str, Any]] = (),
+    present: Here = ANYTHING,
 ) -> tuple[tuple[Ask, ...], int]:
     """Return the asks, best first, and how many further distinct ones there are. `systems` maps hosts to systems.
 
-    `leader` is the hypothesis and the layer that the verdict names, `observed` what stands out, most first.
+    `leader` is the hypothesis and the layer that the verdict names, `observed` what stands out, most first, `present`
+    the databases that take part.
     """
     uploaded = _uploaded(case)
     listed = _merged(
         c
         for c in [
-            *_of_explanations(explained, systems),
-            *_of_leader(leader, findings, systems),
+            *_of_explanations(explained, systems, present),
+            *_of_leader(leader, findings, systems, present),
             *_of_observations(observed, systems),
             *_of_kinds(case, systems),
             *_of_board(findings, wanted),
             *_of_rules(not_evaluable),
         ]
-        if not _there(c, uploaded)
+        if not _there(c, uploaded) and present.share(c.ask)
     )
     chosen: list[Candidate] = []
-    for c in sorted(listed, key=lambda c: (-c.worth, c.ask, c.host or "")):
+    for c in sorted(listed, key=lambda c: (-c.worth * present.share(c.ask), c.ask, c.host or "")):
         if len(chosen) < MOST and not any(o.host == c.host and (o.tools & c.tools or o.ask == c.ask) for o in chosen):
             chosen.append(c)
     made = tuple(Ask(c.ask, c.who, c.host, c.os, c.decides, _cost(c.ask), c.why) for c in chosen)
     return made, len(listed) - len(chosen)
 
 
-def _of_explanations(explained: Sequence[Explanation], systems: Mapping[str, str | None]) -> Iterator[Candidate]:
+def _of_explanations(
+    explained: Sequence[Explanation], systems: Mapping[str, str | None], present: Here
+) -> Iterator[Candidate]:
     for one in explained[:EXPLAINED]:
         if one.against:
             continue
         alike = [(name, ALIKE * one.weight) for name in one.mechanism.looks_like]
         for name, worth in ((one.mechanism.mechanism, one.weight), *alike):
             for n, step in enumerate(mechanisms()[name].next):
-                made = command(step, systems.get(one.host or ""))
+                made = command(step, systems.get(one.host or ""), present)
                 if made:
                     yield Candidate(
                         made[0],
@@ -171,7 +176,7 @@ def _of_kinds(case: Case, systems: Mapping[str, str | None]) -> Iterator[Candida
 
 
 def _of_leader(
-    leader: tuple[str, str] | None, findings: Sequence[Finding], systems: Mapping[str, str | None]
+    leader: tuple[str, str] | None, findings: Sequence[Finding], systems: Mapping[str, str | None], present: Here
 ) -> Iterator[Candidate]:
     """Yield what tells the mechanisms of the leading cause apart, on the hosts of the findings that carry it."""
     if leader is None:
@@ -187,15 +192,21 @@ def _of_leader(
         for host in hosts:
             os = systems.get(host)
             for n, step in enumerate(m.next):
-                if (made := command(step, os)) is not None:
+                if (made := command(step, os, present)) is not None:
                     yield Candidate(made[0], made[1], host, os, (m.mechanism,), BY_LEADER * alike * 0.8**n, (m.is_,))
 
 
-def command(step: Step, os: str | None) -> tuple[str, str] | None:
-    """Return the command of a step on a system and who runs it; None if the system has none."""
+def command(step: Step, os: str | None, present: Here) -> tuple[str, str] | None:
+    """Return the command of a step on a system and who runs it; None if the system has none.
+
+    A step for a table that databases fill is the command of the one that takes part, Oracle's if that is not known.
+    """
     if step.ask is not None:
         text = commands.of_system(step.ask, os)
         return (text, step.who or commands.SYSADMIN) if text else None
+    own = {} if step.value else commands.OF_DATABASES.get(step.table or "", {})
+    if (others := sorted(present.seen & own.keys())) and ORACLE not in present.seen:
+        return own[others[0]], commands.DBA
     need = Need(step.table or "", step.table or "", where=(("name", "=", step.value),) if step.value else ())
     known = commands.COMMANDS.get(need.table, ({}, ""))[0]
     if os and known and not step.value and not commands.of_system(known, os):

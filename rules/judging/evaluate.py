@@ -127,7 +127,8 @@ def judge(
         else c
         for c in case.clocks
     )
-    not_evaluable, not_here = _not_evaluable(outcomes, runner, here(case))
+    present = here(case)
+    not_evaluable, not_here = _not_evaluable(outcomes, runner, present)
     watched, broken_observers = _attempt("OBSERVATIONS", lambda: observed(case, judged.quotes.cite), Observed())
     failed += (*watched.failed, *broken_observers)
     judgement = Judgement(case, outcomes, findings, judged.hypotheses, judged.whose, judged.requests, watched.rows)
@@ -146,7 +147,9 @@ def judge(
     )
     systems = {host or "": runner.host_os(host) for host in {None, *(s.host for s in case.stretches)}}
     leading = (verdict.hypothesis, verdict.layer) if verdict.hypothesis and verdict.layer else None
-    wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable, leading, watched.told)
+    wanted_next, more = asks(
+        case, systems, explained, findings, evidence.wanted, not_evaluable, leading, watched.told, present
+    )
     if verdict.state in ("cannot tell", "nothing wrong seen") and (found := lead(explained)):
         settled_by = next((a.ask for a in wanted_next if found.mechanism.mechanism in a.decides), None)
         verdict = as_verdict(found, verdict.missing, settled_by)

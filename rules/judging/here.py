@@ -51,14 +51,35 @@ ANY_WORDS = re.compile(
 )
 """Words that say that some database or listener may take part."""
 
+ASKED = {
+    ORACLE: re.compile(
+        r"SQL\*Plus|sqlplus|\bAWR\b|Statspack|event 10046|oradebug|adrci|oradism|ORACLE_|g?v\$\w|[cs]r[sv]ctl|lsnrctl"
+        r"|LISTENER|(?:listener|sqlnet|tnsnames)\.(?:log|ora)|alert log"
+    ),
+    POSTGRES: re.compile(r"\bpsql\b|\bpg_\w|PostgreSQL"),
+    MYSQL: re.compile(r"(?i)\bmysql|innodb|mariadb"),
+}
+"""Words of an ask that only this database, its listener or its tools can answer."""
+
+MAYBE = 0.3
+"""Worth of an ask for a database that may take part, as part of that for one that does."""
+
 EVERY = frozenset((ORACLE, POSTGRES, MYSQL))
 
 
 @dataclass(frozen=True)
 class Here:
-    """Which databases take part in a case, or may."""
+    """Which databases take part in a case, or may; `seen` are those of the evidence or of what people say."""
 
     databases: frozenset[str]
+    seen: frozenset[str] = frozenset()
+
+    def share(self, ask: str) -> float:
+        """Return what an ask is worth here, from 0 (its database takes no part) to 1."""
+        of = {owner for owner, words in ASKED.items() if words.search(ask)}
+        if not of or of & self.seen:
+            return 1.0
+        return MAYBE if of & self.databases else 0.0
 
     def lacks(self, requires: Requires, unmet: Iterable[Need], os: str | None) -> bool:
         """Return whether a rule can find nothing on a host of this system, whatever is uploaded for it."""
@@ -76,6 +97,9 @@ class Here:
             return False
         narrower = [commands.NARROWER.get((need.table, str(v))) for v in (need.column, *(v for _, _, v in need.where))]
         return commands.of_system(known[0], os) is None and not any(narrower)
+
+
+ANYTHING = Here(EVERY, EVERY)
 
 
 def _owners(need: Need) -> frozenset[str]:
@@ -119,4 +143,4 @@ def here(case: Case) -> Here:
     roles = [h.role for h in spec.hosts.values()] + [p.role for a in spec.artifacts for p in a.parts]
     found |= {ORACLE} if "listener" in roles else set()
     some = any(role in ("db", "server") for role in roles) or any(ANY_WORDS.search(t) for t in texts)
-    return Here(frozenset(found) or (EVERY if some else frozenset()))
+    return Here(frozenset(found) or (EVERY if some else frozenset()), frozenset(found))

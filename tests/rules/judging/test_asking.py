@@ -9,10 +9,12 @@ from typing import Any
 from parsers.kinds import kinds
 from rules.case.case import Case
 from rules.case.reading import open_paths
-from rules.judging.asking import MOST, asks
+from rules.judging.asking import MOST, asks, command
 from rules.judging.evaluate import evaluate
+from rules.judging.here import ANYTHING, EVERY, Here
 from rules.model import ArtifactSpec, CaseSpec, PartSpec
 from rules.observers.observer import observers
+from rules.signatures.mechanisms import Step
 from tests.rules.judging.test_observing import row
 
 
@@ -38,6 +40,37 @@ def test_idle_ones_ask_for_nothing_and_three_are_the_most() -> None:
     assert asked(row(1, idle="waits for work", asks=["iostat -x 1"])) == []
     many = [row(n, asks=[f"tool{n} -x"], observer="difference") for n in range(1, 6)]
     assert asked(*many) == [f"tool{n} -x" for n in range(1, MOST + 1)]
+
+
+def test_a_database_that_takes_no_part_is_not_asked() -> None:
+    rows = [
+        row(1, asks=["sqlplus / as sysdba", "psql -c 'select 1', mysql -e 'select 1'", "iostat -x 1"], observer="x")
+    ]
+
+    def of(present: Here) -> list[str]:
+        made, _ = asks(Case.of_tables({}), {"db1": "linux"}, (), (), (), (), None, rows, present)
+        return [a.ask.split()[0] for a in made]
+
+    assert of(ANYTHING) == ["sqlplus", "psql", "iostat"]
+    assert of(Here(frozenset())) == ["iostat"], "a host without any database"
+    assert of(Here(frozenset({"mysql"}), frozenset({"mysql"}))) == ["psql", "iostat"], (
+        "one of the two commands is for it"
+    )
+    assert of(Here(EVERY)) == ["iostat", "sqlplus", "psql"], "one may take part, which one nobody says"
+
+
+def test_the_waits_and_sessions_of_a_database_are_asked_for_in_its_own_way() -> None:
+    waits, sessions = Step(table="db_waits"), Step(table="sessions")
+    for name, words in (("postgres", "psql -c"), ("mysql", "mysql -e")):
+        here = Here(frozenset({name}), frozenset({name}))
+        for step in (waits, sessions):
+            made = command(step, "linux", here)
+            assert made
+            assert made[0].startswith(words)
+            assert here.share(made[0]) == 1
+    made = command(waits, "linux", Here(EVERY))
+    assert made
+    assert "AWR" in made[0]
 
 
 def after(*names: str, os: str = "linux") -> list[str]:
