@@ -297,7 +297,7 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         of = f"{figure(100 * n / lines, '%')} of the {lines:,} lines" if lines > n else None
     if row["of_event"] > n:
         more = row["of_event"] - n
-        of = f"{of}; {more:,} more line{'s' if more > 1 else ''} around it name no other reason"
+        of = f"{of}; {more:,} more {'lines around it name' if more > 1 else 'line around it names'} no other reason"
     cited = [(row["first"], "first" if n > 1 else said)]
     if burst and row["peak_line"] not in (row["first"], row["last"]):
         cited.append((row["peak_line"], "most within one minute"))

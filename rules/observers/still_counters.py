@@ -172,12 +172,12 @@ def _traffic(made: pl.DataFrame) -> dict[tuple[Any, ...], float]:
 def _sighting(
     row: dict[str, Any], amount: float, share: float | None, moved: float | None, seen: Seen, weight: float
 ) -> Sighting:
-    who = " ".join(str(row[k]) for k in ("grp", "item", "name") if row[k])
+    who = " ".join(dict.fromkeys(str(row[k]) for k in ("grp", "item", "name") if row[k]))
     between = row["interval_s"] if (row["interval_s"] or 0.0) < LONGEST_S else None
     seconds = between * row["n_flows"] if moved is not None and between else None
     if row["mode"] == "rate":
         amount = amount / max(1, row["n_flows"])
-        text, unit = f"{who} counted {figure(amount, 'per s')} in the mean of {row['n_flows']} samples", "per s"
+        text, unit = f"{who}: {figure(amount, 'per s')} in the mean of {row['n_flows']} samples", "per s"
         short = figure(amount, unit)
     elif moved is not None:
         during = f" in {figure(seconds, 's')}" if seconds and seconds > LONG_S else " between the samples"
@@ -206,5 +206,5 @@ def _sighting(
         n=max(1, row["n_flows"]),
         seen=(seen, {"counter": str(row["name"])}),
         joins=f"{row['grp'] or 'counters'} {unit} {'moved' if moved is not None else 'stands'}",
-        short=f"{' '.join(str(row[k]) for k in ('item', 'name') if row[k])} {short}",
+        short=f"{' '.join(dict.fromkeys(str(row[k]) for k in ('item', 'name') if row[k]))} {short}",
     )
