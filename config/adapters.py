@@ -5,18 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpRequest
+
+from incidents.actions import members
+from incidents.errors import Refused
+from incidents.pages.shell import refusal
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Allow sign-up if it is open to all, or by invitation.
+        """Allow sign-up if it is open to all, or by an invitation that is usable and has no account yet.
 
         The page behind an invitation link puts `invitation` into the session before it sends a newcomer here.
         """
-        return settings.EXHIBIT_OPEN_SIGNUP or "invitation" in request.session
+        return settings.EXHIBIT_OPEN_SIGNUP or members.may_sign_up(request.session.get("invitation", ""))
+
+    def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
+        """Make an account; without open sign-up it is the only one of its invitation, also if two ask at once."""
+
+        def made() -> User:
+            return super(AccountAdapter, self).save_user(request, user, form, commit)  # type: ignore[no-any-return]
+
+        if settings.EXHIBIT_OPEN_SIGNUP or hasattr(form, "sociallogin"):  # the provider vouches for the person
+            return made()
+        try:
+            return members.sign_up(request.session.get("invitation", ""), made)
+        except Refused as refused:
+            raise ImmediateHttpResponse(refusal(request, refused)) from refused
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 from django.contrib.auth.models import User
@@ -65,6 +66,23 @@ def look_at(secret: str, caller: str = "") -> Invitation:
     if invitation is None or not invitation.usable:
         raise WrongSecret(WRONG_INVITATION)
     return invitation
+
+
+def may_sign_up(secret: str) -> bool:
+    """Return whether a newcomer may make an account with an invitation: it is usable, and nobody has made one yet."""
+    invitation = Invitation.objects.filter(token_hash=hash_secret(secret)).first() if secret else None
+    return invitation is not None and invitation.usable and invitation.account_id is None
+
+
+def sign_up(secret: str, make: Callable[[], User]) -> User:
+    """Make the one account of an invitation. Raises `WrongSecret` if it is not usable any more or has its account."""
+    with transaction.atomic():
+        invitation = Invitation.objects.select_for_update().filter(token_hash=hash_secret(secret)).first()
+        if invitation is None or not invitation.usable or invitation.account_id is not None:
+            raise WrongSecret(WRONG_INVITATION)
+        user = make()
+        Invitation.objects.filter(pk=invitation.pk).update(account=user)
+        return user
 
 
 def join(user: User, secret: str) -> Incident:

@@ -26,7 +26,7 @@ def hash_secret(text: str) -> str:
 
 
 class Invitation(models.Model):
-    """A link that makes one person a member; it can be used once."""
+    """A link that makes one person a member; it can be used once. `account` is the one that was made to use it."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="invitations")
     token_hash = models.CharField(max_length=64, unique=True)
@@ -38,6 +38,7 @@ class Invitation(models.Model):
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
     used_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

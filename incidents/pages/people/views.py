@@ -70,13 +70,12 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if not request.user.is_authenticated:
         request.session["invitation"] = token  # opens the sign-up page (config/adapters.py)
         back = reverse("join", args=[token])
+        new = [("Make an account", f"{reverse('account_signup')}?next={back}")] if actions.may_sign_up(token) else []
+        words = "Make an account or sign in" if new else "An account was made with this link. Sign in with it"
         context = {
             "heading": "You are invited to a room",
-            "words": ["Make an account or sign in; then this link lets you in. It works once."],
-            "links": [
-                ("Make an account", f"{reverse('account_signup')}?next={back}"),
-                ("Sign in", f"{reverse('account_login')}?next={back}"),
-            ],
+            "words": [f"{words}; then this link lets you in. It works once."],
+            "links": [*new, ("Sign in", f"{reverse('account_login')}?next={back}")],
         }
         return render(request, "plain.html", context)
     if request.method == "POST":

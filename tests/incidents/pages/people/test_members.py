@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+from django.contrib.auth.models import User
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from incidents import access
+from incidents.actions import members
 from incidents.models.people.membership import Membership
 from incidents.storage import live
 from tests.incidents.conftest import make_user
@@ -47,6 +50,51 @@ def test_a_newcomer_is_sent_to_make_an_account(judged):
     assert "QPROD" not in text
     assert client.session["invitation"]
     assert client.get(reverse("account_signup")).status_code == 200
+
+
+def sign_up(client: Client, name: str):
+    words = {"username": name, "email": f"{name}@example.com", "password1": "a-long-word-9", "password2": "a-long-word-9"}
+    return client.post(reverse("account_signup"), words)
+
+
+def test_an_invitation_makes_one_account(judged):
+    link = invite(judged)
+    first, second = Client(), Client()
+    for client in (first, second):
+        client.get(link)
+        assert client.get(reverse("account_signup")).status_code == 200
+    assert sign_up(first, "newcomer").status_code == 302
+    assert sign_up(second, "another").status_code == 200
+    assert _people("newcomer")
+    assert not _people("another")
+    page = second.get(link).content.decode()
+    assert "An account was made with this link" in page
+    assert reverse("account_signup") not in page
+    assert first.post(link)["Location"] == reverse("room", args=[judged.slug])
+
+
+def test_two_who_sign_up_at_the_same_moment_make_one_account(judged, monkeypatch):
+    """Both forms were checked before either account was made."""
+    link = invite(judged)
+    monkeypatch.setattr(members, "may_sign_up", lambda secret: True)
+    for name, status in (("newcomer", 302), ("another", 401)):
+        client = Client()
+        client.get(link)
+        assert sign_up(client, name).status_code == status
+    assert not _people("another")
+
+
+def test_a_revoked_invitation_makes_no_account(judged):
+    link = invite(judged)
+    client = Client()
+    client.get(link)
+    judged.lead.incident.invitations.update(revoked_at=timezone.now())
+    sign_up(client, "newcomer")
+    assert not _people("newcomer")
+
+
+def _people(name: str) -> bool:
+    return User.objects.filter(username=name).exists()
 
 
 def test_an_invitation_is_mailed_without_the_rooms_title(judged):
