@@ -249,6 +249,8 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Exhibit"
+# Whoever cannot be sent a mail cannot verify an address, and may have a second factor all the same.
+MFA_ALLOW_UNVERIFIED_EMAIL = not env_str("EXHIBIT_EMAIL_HOST")
 
 # Sign-in through the team's OpenID Connect provider: its URL, and the client registered there for this server.
 _oidc_url = env_str("EXHIBIT_OIDC_URL")

@@ -53,7 +53,12 @@ def test_a_newcomer_is_sent_to_make_an_account(judged):
 
 
 def sign_up(client: Client, name: str):
-    words = {"username": name, "email": f"{name}@example.com", "password1": "a-long-word-9", "password2": "a-long-word-9"}
+    words = {
+        "username": name,
+        "email": f"{name}@example.com",
+        "password1": "a-long-word-9",
+        "password2": "a-long-word-9",
+    }
     return client.post(reverse("account_signup"), words)
 
 
