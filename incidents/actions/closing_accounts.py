@@ -13,6 +13,7 @@ from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from incidents.actions.members import end_links
 from incidents.errors import Refused
 from incidents.models.people.membership import Membership, Role
 from incidents.models.people.notification import MailChoice, Notification
@@ -45,8 +46,13 @@ def close_account(user: User) -> None:
         name = user.get_full_name() or user.get_username()
         for room in rooms:
             Membership.objects.filter(incident=room, user=user).delete()
-            Activity.objects.append(room.pk, user.pk, name, "left", f"member {user.get_username()}", account="closed")
+            ended = end_links(room.pk, user, user)
+            Activity.objects.append(
+                room.pk, user.pk, name, "left", f"member {user.get_username()}", account="closed", **ended
+            )
             live.tell(room.pk, "members")
+            if "links_ended" in ended:
+                live.tell(room.pk, "summary", "links")
         for kept in (EmailAddress, Authenticator, SocialAccount, Notification, MailChoice):
             kept.objects.filter(user=user).delete()
         user.username, user.first_name, user.last_name, user.email = f"former-member-{user.pk}", "", "", ""

@@ -10,7 +10,7 @@ from django.core.mail import send_mail
 from django.db import transaction
 from django.utils import timezone
 
-from incidents.access import Right, Room
+from incidents.access import RIGHTS, Right, Room
 from incidents.actions import handover
 from incidents.actions.limits import count_try
 from incidents.actions.record import deed
@@ -19,6 +19,7 @@ from incidents.models.people.link import Invitation, hash_secret, new_secret
 from incidents.models.people.membership import Membership, Role, Team
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
+from incidents.models.words.summary import ShareLink
 from incidents.storage import live
 
 LONGEST_HOURS = 14 * 24  # maximum validity of an invitation
@@ -122,8 +123,11 @@ def change(room: Room, user_id: int, role: str, team: str) -> None:
         before = member.role
         member.role, member.team = role, team
         member.save(update_fields=("role", "team"))
-        doing.record("changed", f"member {member.user.get_username()}", role=role, team=team, before=before)
+        ended = {} if Right.SHARE in RIGHTS[role] else end_links(doing.incident.pk, member.user, doing.room.user)
+        doing.record("changed", f"member {member.user.get_username()}", role=role, team=team, before=before, **ended)
         doing.tell("members")
+        if "links_ended" in ended:
+            doing.tell("summary", "links")
         if before != role:
             handover.end_with(doing.incident.pk, user_id)
             # Pages rendered for the old role must not stay: the stream ends, and the page reloads with the new role.
@@ -139,10 +143,31 @@ def remove(room: Room, user_id: int) -> None:
             _keep_a_lead(doing.incident, member)
         member.delete()
         handover.end_with(doing.incident.pk, user_id)
-        doing.record("left" if own else "removed", f"member {member.user.get_username()}")
+        ended = end_links(doing.incident.pk, member.user, doing.room.user)
+        doing.record("left" if own else "removed", f"member {member.user.get_username()}", **ended)
         doing.tell("members")
+        if "links_ended" in ended:
+            doing.tell("summary", "links")
         live.end_streams(user_id, doing.incident.pk)
         live.forget(doing.incident.pk, user_id)
+
+
+def end_links(incident_id: int, maker: User, by: User) -> dict[str, int]:
+    """Revoke the open invitations and shared summaries of somebody who may not make them any more; return how many.
+
+    Otherwise a lead who was removed could come back by an invitation of their own. Upload tokens and requests stay:
+    they only bring evidence. Call it inside the deed that removes the person or changes the role.
+    """
+    if maker.is_superuser and maker.is_active:
+        return {}
+    now = timezone.now()
+    invitations = Invitation.objects.filter(
+        incident_id=incident_id, created_by=maker, used_at__isnull=True, revoked_at__isnull=True
+    ).update(revoked_at=now)
+    shared = ShareLink.objects.filter(incident_id=incident_id, created_by=maker, revoked_at__isnull=True).update(
+        revoked_at=now, revoked_by=by
+    )
+    return {name: n for name, n in (("invitations_ended", invitations), ("links_ended", shared)) if n}
 
 
 def revoke(room: Room, invitation_id: int) -> None:

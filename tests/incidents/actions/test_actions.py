@@ -14,8 +14,20 @@ from django.utils import timezone
 
 from incidents import access
 from incidents.access import Right
-from incidents.actions import accounts, artifacts, case, findings, members, notes, purge, rooms, tokens
-from incidents.errors import AlreadyHere, NoSpace, NotAllowed, NotAMember, Refused, RoomClosed, TooLarge
+from incidents.actions import (
+    accounts,
+    artifacts,
+    case,
+    closing_accounts,
+    findings,
+    members,
+    notes,
+    purge,
+    rooms,
+    summary,
+    tokens,
+)
+from incidents.errors import AlreadyHere, NoSpace, NotAllowed, NotAMember, Refused, RoomClosed, TooLarge, WrongSecret
 from incidents.models.evidence.artifact import Artifact, Correction
 from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
 from incidents.models.people.link import FirstAdminLink, Invitation, UploadToken
@@ -569,6 +581,30 @@ class TestMembers:
             members.change(room, other.user.pk, "viewer", "system")
         ends = [said["end"] for said in published if "end" in said]
         assert ends == [guest.user.pk, other.user.pk]
+
+    @pytest.mark.parametrize("how", ["removed", "demoted", "closed"])
+    def test_links_end_with_the_rights_of_their_maker(self, how):
+        room = make_room()
+        second = make_member(room.incident, "lead")
+        invitations = {of.user.pk: members.invite(of, "lead") for of in (room, second)}
+        version = summary.freeze(room, "for the board")
+        links = {of.user.pk: summary.share(of, version.number, "the board", 7) for of in (room, second)}
+        match how:
+            case "removed":
+                members.remove(room, second.user.pk)
+            case "demoted":
+                members.change(room, second.user.pk, "investigator", "dba")
+            case "closed":
+                closing_accounts.close_account(second.user)
+        detail = last_deed(room).detail
+        assert (detail["links_ended"], detail["invitations_ended"]) == (1, 1)
+        with pytest.raises(WrongSecret):
+            members.look_at(invitations[second.user.pk])
+        with pytest.raises(Refused) as gone:
+            summary.open_link(links[second.user.pk], "192.0.2.1")
+        assert gone.value.status == 410
+        assert members.look_at(invitations[room.user.pk])
+        assert summary.open_link(links[room.user.pk], "192.0.2.1")
 
     def test_everybody_may_leave(self):
         guest = make_member(make_room().incident, "viewer")
