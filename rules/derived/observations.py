@@ -22,7 +22,8 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -170,11 +171,25 @@ def _watch(one: ObserverModule, case: Timed, os: str | None) -> Iterator[dict[st
         failed = f"took longer than {SECONDS:.0f} s; what it had not looked at yet is missing"
     except FAULTS as error:
         failed = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+    found = settled(found)
     shown = [s for s in found if not s.normal]
     for sighting in [*shown[:MOST], *(s for s in found if s.normal)]:
         yield {"observer": name, **_row(sighting, name, os)}
     if failed:
         yield {"observer": name, "kind": "failed", "subject": name, "headline": failed, "evidence": [], "normal": True}
+
+
+def settled(found: Iterable[Sighting]) -> list[Sighting]:
+    """Return sightings with equal ones beside each other in the order of their lines.
+
+    Polars gives equal rows in the order in which its threads were ready, so which of them comes first is chance.
+    """
+
+    def place(s: Sighting) -> tuple[int, int, str]:
+        return (s.lines[0].artifact, s.lines[0].line_from, s.subject) if s.lines else (0, 0, s.subject)
+
+    runs = groupby(found, key=lambda s: (s.kind, s.normal, s.value, s.seconds, s.share, s.n))
+    return [s for _, equal in runs for s in sorted(equal, key=place)]
 
 
 def _row(s: Sighting, observer: str, os: str | None) -> dict[str, Any]:

@@ -116,6 +116,12 @@ def test_only_the_largest_are_kept_but_every_normal_measure(monkeypatch: pytest.
     assert [r["normal"] for r in rows[-2:]] == [True, True]
 
 
+def test_equal_ones_come_in_the_order_of_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An observer may see them in any order; the larger one before them stays first."""
+    rows = build(monkeypatch, sighting(9, value=7.0), *(sighting(n) for n in (8, 2, 5)))
+    assert [r["line_no"] for r in rows] == [9, 2, 5, 8]
+
+
 def test_rows_are_made_anew_when_signatures_or_observers_change(tmp_path: Path) -> None:
     (tmp_path / "signatures" / "stack").mkdir(parents=True)
     before = observations.version(tmp_path)
