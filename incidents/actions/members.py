@@ -158,8 +158,6 @@ def end_links(incident_id: int, maker: User, by: User) -> dict[str, int]:
     Otherwise a lead who was removed could come back by an invitation of their own. Upload tokens and requests stay:
     they only bring evidence. Call it inside the deed that removes the person or changes the role.
     """
-    if maker.is_superuser and maker.is_active:
-        return {}
     now = timezone.now()
     invitations = Invitation.objects.filter(
         incident_id=incident_id, created_by=maker, used_at__isnull=True, revoked_at__isnull=True
