@@ -247,6 +247,8 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 # often sends no mail.
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
+# A mail "unknown account" would go to any address that a stranger types into the form for a new password.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Exhibit"
 # Whoever cannot be sent a mail cannot verify an address, and may have a second factor all the same.

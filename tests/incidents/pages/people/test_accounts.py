@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.core import mail
 from django.test import Client
+from django.urls import reverse
 
 from incidents.actions import accounts
 from tests.incidents.conftest import make_user
+from tests.incidents.pages.pages import page_in
 
 GOOD = {"username": "root", "email": "", "password": "correct horse battery"}
 
@@ -54,6 +57,17 @@ def test_too_many_tries_are_refused():
 @pytest.mark.django_db
 def test_health_is_told_to_anybody():
     assert Client().get("/healthz").json() == {"ok": True}
+
+
+@pytest.mark.django_db
+def test_a_new_password_is_mailed_to_accounts_only_and_the_page_does_not_tell():
+    make_user("ada", email="ada@example.com")
+    words = set()
+    for address in ("ada@example.com", "nobody@example.com"):
+        answer = Client().post(reverse("account_reset_password"), {"email": address}, follow=True)
+        words.add(page_in(answer).part("main").text)
+    assert [m.to for m in mail.outbox] == [["ada@example.com"]]
+    assert len(words) == 1
 
 
 @pytest.mark.django_db
