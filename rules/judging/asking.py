@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from parsers.kinds import kinds
@@ -82,9 +83,18 @@ class Candidate:
     @property
     def tools(self) -> frozenset[str]:
         """Return the first word of each command that it names."""
-        return frozenset(
-            m[1].rpartition("/")[2] for m in re.finditer(r"(?:^|[;&] *)(?:timeout .*?\d+ )?([\w./-]+)", self.ask)
-        )
+        return tools_of(self.ask)
+
+
+def tools_of(command: str) -> frozenset[str]:
+    """Return the first word of each command of a line.
+
+    >>> sorted(tools_of("timeout -s INT 60 strace -f -p PID; /usr/sbin/ss -tan"))
+    ['ss', 'strace']
+    """
+    return frozenset(
+        m[1].rpartition("/")[2] for m in re.finditer(r"(?:^|[;&] *)(?:timeout .*?\d+ )?([\w./-]+)", command)
+    )
 
 
 def asks(
@@ -118,10 +128,32 @@ def asks(
     )
     chosen: list[Candidate] = []
     for c in sorted(listed, key=lambda c: (-c.worth * present.share(c.ask), c.ask, c.host or "")):
-        if len(chosen) < MOST and not any(o.host == c.host and (o.tools & c.tools or o.ask == c.ask) for o in chosen):
+        if len(chosen) < MOST and not any(o.host == c.host and _same(o, c) for o in chosen):
             chosen.append(c)
     made = tuple(Ask(c.ask, c.who, c.host, c.os, c.decides, _cost(c.ask), c.why) for c in chosen)
     return made, len(listed) - len(chosen)
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    """Return whether two asks for a host bring the same: one program, or where its system is unknown, that of another."""
+    if one.tools & other.tools or one.ask == other.ask:
+        return True
+    return other.os is None and bool(_tables(one.tools) & _tables(other.tools))
+
+
+def _tables(tools: frozenset[str]) -> frozenset[str]:
+    """Return the tables that one of the programs alone fills on some system."""
+    return frozenset(table for table, programs in _programs().items() if programs & tools)
+
+
+@cache
+def _programs() -> Mapping[str, frozenset[str]]:
+    known = frozenset[str]().union(*(kind.tools for kind in kinds().values()))
+    found = {
+        table: [known & tools_of(command) for command in of_systems.values()]
+        for table, (of_systems, _) in commands.COMMANDS.items()
+    }
+    return {table: frozenset().union(*(one for one in tools if len(one) == 1)) for table, tools in found.items()}
 
 
 def _of_explanations(

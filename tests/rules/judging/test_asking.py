@@ -42,6 +42,15 @@ def test_idle_ones_ask_for_nothing_and_three_are_the_most() -> None:
     assert asked(*many) == [f"tool{n} -x" for n in range(1, MOST + 1)]
 
 
+def test_where_the_system_is_unknown_one_tracer_is_asked_for() -> None:
+    rows = [row(1, asks=["truss -f -p PID", "timeout -s INT 60 strace -f -p PID", "vmstat 5 12"])]
+    made, _ = asks(Case.of_tables({}), {"db1": None}, (), (), (), (), None, [{"asks": [], **r} for r in rows])
+    assert [a.ask.split()[0] for a in made][:2] == ["truss", "vmstat"]
+    rows = [row(1, asks=["ipcs -a", "ps -ef", "netstat -s"])]
+    made, _ = asks(Case.of_tables({}), {"db1": None}, (), (), (), (), None, [{"asks": [], **r} for r in rows])
+    assert [a.ask for a in made] == ["ipcs -a", "ps -ef", "netstat -s"], "these are three things"
+
+
 def test_a_database_that_takes_no_part_is_not_asked() -> None:
     rows = [
         row(1, asks=["sqlplus / as sysdba", "psql -c 'select 1', mysql -e 'select 1'", "iostat -x 1"], observer="x")
