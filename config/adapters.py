@@ -9,6 +9,7 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest
 
 from incidents.actions import members
@@ -26,16 +27,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
     def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
         """Make an account; without open sign-up it is the only one of its invitation, also if two ask at once."""
-
-        def made() -> User:
-            return super(AccountAdapter, self).save_user(request, user, form, commit)  # type: ignore[no-any-return]
-
-        if settings.EXHIBIT_OPEN_SIGNUP or hasattr(form, "sociallogin"):  # the provider vouches for the person
-            return made()
         try:
-            return members.sign_up(request.session.get("invitation", ""), made)
+            with transaction.atomic():
+                made: User = super().save_user(request, user, form, commit)
+                # The identity provider vouches for whoever comes by it.
+                if not settings.EXHIBIT_OPEN_SIGNUP and not hasattr(form, "sociallogin"):
+                    members.sign_up(made, request.session.get("invitation", ""))
         except Refused as refused:
             raise ImmediateHttpResponse(refusal(request, refused)) from refused
+        return made
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types

@@ -51,8 +51,6 @@ def close_account(user: User) -> None:
                 room.pk, user.pk, name, "left", f"member {user.get_username()}", account="closed", **ended
             )
             live.tell(room.pk, "members")
-            if "links_ended" in ended:
-                live.tell(room.pk, "summary", "links")
         for kept in (EmailAddress, Authenticator, SocialAccount, Notification, MailChoice):
             kept.objects.filter(user=user).delete()
         user.username, user.first_name, user.last_name, user.email = f"former-member-{user.pk}", "", "", ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 from django.contrib.auth.models import User
@@ -72,18 +71,19 @@ def look_at(secret: str, caller: str = "") -> Invitation:
 def may_sign_up(secret: str) -> bool:
     """Return whether a newcomer may make an account with an invitation: it is usable, and nobody has made one yet."""
     invitation = Invitation.objects.filter(token_hash=hash_secret(secret)).first() if secret else None
-    return invitation is not None and invitation.usable and invitation.account_id is None
+    return invitation is not None and invitation.makes_accounts
 
 
-def sign_up(secret: str, make: Callable[[], User]) -> User:
-    """Make the one account of an invitation. Raises `WrongSecret` if it is not usable any more or has its account."""
-    with transaction.atomic():
-        invitation = Invitation.objects.select_for_update().filter(token_hash=hash_secret(secret)).first()
-        if invitation is None or not invitation.usable or invitation.account_id is not None:
-            raise WrongSecret(WRONG_INVITATION)
-        user = make()
-        Invitation.objects.filter(pk=invitation.pk).update(account=user)
-        return user
+def sign_up(user: User, secret: str) -> None:
+    """Note that an account was made with an invitation. Call it inside the transaction that makes the account.
+
+    Raises `WrongSecret` if the invitation is not usable any more or has its account.
+    """
+    invitation = Invitation.objects.select_for_update().filter(token_hash=hash_secret(secret)).first()
+    if invitation is None or not invitation.makes_accounts:
+        raise WrongSecret(WRONG_INVITATION)
+    invitation.account = user
+    invitation.save(update_fields=("account",))
 
 
 def join(user: User, secret: str) -> Incident:
@@ -126,8 +126,6 @@ def change(room: Room, user_id: int, role: str, team: str) -> None:
         ended = {} if Right.SHARE in RIGHTS[role] else end_links(doing.incident.pk, member.user, doing.room.user)
         doing.record("changed", f"member {member.user.get_username()}", role=role, team=team, before=before, **ended)
         doing.tell("members")
-        if "links_ended" in ended:
-            doing.tell("summary", "links")
         if before != role:
             handover.end_with(doing.incident.pk, user_id)
             # Pages rendered for the old role must not stay: the stream ends, and the page reloads with the new role.
@@ -146,8 +144,6 @@ def remove(room: Room, user_id: int) -> None:
         ended = end_links(doing.incident.pk, member.user, doing.room.user)
         doing.record("left" if own else "removed", f"member {member.user.get_username()}", **ended)
         doing.tell("members")
-        if "links_ended" in ended:
-            doing.tell("summary", "links")
         live.end_streams(user_id, doing.incident.pk)
         live.forget(doing.incident.pk, user_id)
 
@@ -165,6 +161,8 @@ def end_links(incident_id: int, maker: User, by: User) -> dict[str, int]:
     shared = ShareLink.objects.filter(incident_id=incident_id, created_by=maker, revoked_at__isnull=True).update(
         revoked_at=now, revoked_by=by
     )
+    if shared:
+        live.tell(incident_id, "summary", "links")
     return {name: n for name, n in (("invitations_ended", invitations), ("links_ended", shared)) if n}
 
 

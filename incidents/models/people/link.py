@@ -55,6 +55,11 @@ class Invitation(models.Model):
     def usable(self) -> bool:
         return self.used_at is None and self.revoked_at is None and self.expires_at > timezone.now()
 
+    @property
+    def makes_accounts(self) -> bool:
+        """Whether a newcomer may make an account with it: it is usable, and nobody has made one yet."""
+        return self.usable and self.account_id is None
+
 
 class UploadToken(models.Model):
     """A bearer token for `curl -T`: it can put evidence into one room and do nothing else."""
