@@ -251,8 +251,6 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Exhibit"
-# Whoever cannot be sent a mail cannot verify an address, and may have a second factor all the same.
-MFA_ALLOW_UNVERIFIED_EMAIL = not env_str("EXHIBIT_EMAIL_HOST")
 
 # Sign-in through the team's OpenID Connect provider: its URL, and the client registered there for this server.
 _oidc_url = env_str("EXHIBIT_OIDC_URL")
@@ -285,6 +283,8 @@ EMAIL_HOST_USER = env_str("EXHIBIT_EMAIL_USER")
 EMAIL_HOST_PASSWORD = env_secret("EXHIBIT_EMAIL_PASSWORD")
 EMAIL_USE_TLS = env_bool("EXHIBIT_EMAIL_TLS", True)
 EMAIL_TIMEOUT = 10
+# Whoever cannot be sent a mail cannot verify an address, and may have a second factor all the same.
+MFA_ALLOW_UNVERIFIED_EMAIL = not EMAIL_HOST
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EXHIBIT_EMAIL_FROM", f"exhibit@{_address.hostname}")
 

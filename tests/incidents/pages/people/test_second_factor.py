@@ -30,6 +30,9 @@ def test_it_is_turned_on_and_asked_for_at_the_next_sign_in() -> None:
     page = browser.get(reverse("mfa_activate_totp"))
     secret = page.context["form"].secret
     assert secret in page.content.decode()
+    assert '<img class="code-image" src="data:image/svg' in page.content.decode(), (
+        "dark on white in the dark scheme, too"
+    )
     wrong = browser.post(reverse("mfa_activate_totp"), {"code": "000000"})
     assert wrong.status_code == 200, "a wrong code turns nothing on"
     secret = wrong.context["form"].secret
