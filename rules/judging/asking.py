@@ -115,7 +115,7 @@ def asks(
     """
     uploaded = _uploaded(case)
     listed = _merged(
-        c
+        replace(c, worth=c.worth * share)
         for c in [
             *_of_explanations(explained, systems, present),
             *_of_leader(leader, findings, systems, present),
@@ -124,10 +124,10 @@ def asks(
             *_of_board(findings, wanted),
             *_of_rules(not_evaluable),
         ]
-        if not _there(c, uploaded) and present.share(c.ask)
+        if not _there(c, uploaded) and (share := present.share(c.ask))
     )
     chosen: list[Candidate] = []
-    for c in sorted(listed, key=lambda c: (-c.worth * present.share(c.ask), c.ask, c.host or "")):
+    for c in sorted(listed, key=lambda c: (-c.worth, c.ask, c.host or "")):
         if len(chosen) < MOST and not any(o.host == c.host and _same(o, c) for o in chosen):
             chosen.append(c)
     made = tuple(Ask(c.ask, c.who, c.host, c.os, c.decides, _cost(c.ask), c.why) for c in chosen)
