@@ -328,6 +328,25 @@ def test_a_disputed_verdict_says_so_at_once(both: list[Page]) -> None:
     expect(nils.locator("#dispute")).to_contain_text("another start")
 
 
+def test_what_was_typed_a_moment_before_a_swap_is_kept(ada: Page, sample_room: str) -> None:
+    """A draft is written 200 ms after the last key; a part may be swapped away sooner."""
+    ada.goto(sample_room)
+    kept = ada.evaluate(
+        """() => {
+          const area = document.querySelector("#dispute-box textarea");
+          area.value = "typed just now";
+          area.dispatchEvent(new InputEvent("input", { bubbles: true }));
+          const detail = { elt: document.body, requestConfig: { verb: "get", elt: document.body }, xhr: { status: 200 } };
+          document.body.dispatchEvent(new CustomEvent("htmx:beforeSwap", { detail }));
+          return Object.values({ ...localStorage }).some((draft) => draft.includes("typed just now"));
+        }"""
+    )
+    assert kept
+    ada.reload()
+    expect(ada.locator("#dispute-box textarea")).to_have_value("typed just now")
+    ada.get_by_role("button", name="Throw it away").click()
+
+
 def test_the_forms_of_a_finding_open_below_the_buttons_that_ask_for_them(ada: Page, sample_room: str) -> None:
     ada.goto(sample_room)
     ada.locator(".claim > a").first.click()
