@@ -91,4 +91,13 @@ def percent(share: float) -> str:
     return f"{share * 100:.1f} %"
 
 
-FILTERS = {"dur": duration, "bytes": size, "pct": percent}
+def times(count: float) -> str:
+    """Return how often something happened.
+
+    >>> times(1), times(1200)
+    ('once', '1,200 times')
+    """
+    return "once" if count == 1 else f"{count:,.0f} times"
+
+
+FILTERS = {"dur": duration, "bytes": size, "pct": percent, "times": times}
