@@ -215,11 +215,27 @@
     document.getElementById("main").prepend(strip);
   }
 
+  // What was typed while the server stored the text before it: the draft of what comes next.
+  function rest(form, sent) {
+    const typed = area(form)?.value ?? "";
+    if (sent === undefined || typed === sent) return "";
+    const edits = form.dataset.draft.startsWith("edit-"); // there the whole text is written anew
+    const text = !edits && typed.startsWith(sent) ? typed.slice(sent.length).trimStart() : typed;
+    if (!text.trim()) return "";
+    const fields = Object.fromEntries(
+      hidden(form)
+        .filter((input) => !["client", "version"].includes(input.name)) // those of what was sent
+        .map((input) => [input.name, input.value]),
+    );
+    localStorage.setItem(key(form), JSON.stringify({ text, fields, at: Date.now(), href: home(form) }));
+    return text;
+  }
   // A form that stays where it is after its text was sent (that of the lines page) is empty for the next one.
-  function anew(form) {
+  function anew(form, sent) {
     const text = area(form);
     if (!form.isConnected || !text) return;
-    text.value = form.dataset.began = "";
+    form.dataset.began = "";
+    text.value = rest(form, sent);
     form.querySelector(".restored")?.remove();
     for (const [field, value] of [
       ["client", name()],
@@ -260,7 +276,9 @@
     const form = drafted(event);
     if (form && event.detail.requestConfig?.verb === "post" && event.detail.xhr.status < 300) {
       forget(form);
-      setTimeout(() => anew(form), 100);
+      const sent = event.detail.requestConfig.parameters?.text;
+      rest(form, sent);
+      setTimeout(() => anew(form, sent), 100);
     }
   });
   document.body.addEventListener("htmx:afterSettle", (event) => {

@@ -147,11 +147,14 @@ def test_a_note_whose_answer_got_lost_is_written_once(
     page = context.new_page()
     page.goto(sample_room)
     lost: list[int] = []
+    back: list[bool] = []
 
     def swallow(route: Route) -> None:
         if route.request.method == "POST" and not lost:
             lost.append(route.fetch().status)  # the server has it, the page will never know
             route.abort("connectionreset")
+        elif route.request.method == "POST" and not back:
+            route.abort("connectionreset")  # it tries again every four seconds, also while this test reads
         else:
             route.continue_()
 
@@ -159,12 +162,37 @@ def test_a_note_whose_answer_got_lost_is_written_once(
     write(page, "Sent once, answered never.")
     expect(nils.locator("#notes .note-text", has_text="Sent once, answered never.")).to_have_count(1)
     page.locator("#note-new textarea").press_sequentially(" And more.")
+    back.append(True)
     expect(nils.locator("#notes .note-text", has_text="Sent once, answered never. And more.")).to_have_count(
         1, timeout=20_000
     )
     assert lost == [200]
     nils.reload()
     expect(nils.locator("#notes .note-text", has_text="Sent once, answered never.")).to_have_count(1)
+    context.close()
+
+
+def test_what_is_typed_while_a_note_is_stored_stays(
+    both: list[Page], chromium: Browser, admin_state: StorageState, sample_room: str
+) -> None:
+    context = chromium.new_context()
+    sign_in(context, admin_state)
+    page = context.new_page()
+    page.goto(sample_room)
+    held: list[Route] = []
+    page.route("**/notes/", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+    write(page, "Sent on a slow line.")
+    text = page.locator("#note-new textarea")
+    text.press_sequentially(" The next thought.")
+    assert len(held) == 1
+    held[0].continue_()
+    expect(both[1].locator("#notes .note-text", has_text="Sent on a slow line.")).to_have_text("Sent on a slow line.")
+    expect(text).to_have_value("The next thought.")
+    page.unroute("**/notes/")
+    page.reload()
+    expect(text).to_have_value("The next thought.")
+    page.get_by_role("button", name="Save note").click()
+    expect(both[1].locator("#notes .note-text", has_text="The next thought.")).to_have_count(1)
     context.close()
 
 
