@@ -185,7 +185,7 @@ class Postgres:
     durable: bool = True
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
-    def start(self) -> None:
+    def start(self) -> subprocess.Popen[bytes]:
         """Start the server, creating the data folder if there is none; `wait` returns when it takes connections."""
         self.data = self.data.resolve()
         if self.data.exists():
@@ -207,6 +207,7 @@ class Postgres:
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         command = [*_as_ordinary_user(), postgres_program("postgres"), "-D", str(self.data), "-p", "5432", *options]
         self.process = spawn(command, signal.SIGINT, self.log, {"LC_ALL": "C"})
+        return self.process
 
     def _initdb(self) -> None:
         """Create the folder under another name and rename it: an interrupted first start leaves no partial folder."""
@@ -314,7 +315,8 @@ class Broker:
     def socket_path(self) -> Path:
         return self.run / "broker.sock"
 
-    def start(self) -> None:
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the server; `wait` returns when it answers."""
         self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._ask(b"PING"):  # an earlier broker that outlived its supervisor
             self._ask(b"SHUTDOWN")
@@ -334,6 +336,7 @@ class Broker:
         }
         command = [broker_program(), *(word for name, value in options.items() for word in (f"--{name}", value))]
         self.process = spawn(command, signal.SIGTERM, self.log, {"LC_ALL": "C"})
+        return self.process
 
     def _ask(self, command: bytes) -> bytes:
         """Return the first bytes of the reply, b"" if nobody listens."""

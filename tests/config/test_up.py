@@ -21,9 +21,10 @@ import pytest
 import redis
 from django.core.management import CommandError
 
-from config import embedded, processes
+from config import embedded, parts, processes
 from config.children import command_line, wait_until
 from config.management.commands import up
+from config.management.commands.up import STOP
 from tests.draw import drawn
 from tests.prepared import environment, fill
 
@@ -94,6 +95,16 @@ class Up:
                 return self
         pytest.fail(f"up ended with {self.ended()}:\n{self.printed}")
 
+    def says(self, words: str) -> None:
+        """Wait until it prints `words`."""
+        self.wait_at_most(60)
+        for line in self.process.stdout:
+            self.printed += line
+            if words in line:
+                self.patience.cancel()
+                return
+        pytest.fail(f"up ended with {self.ended()}:\n{self.printed}")
+
     def stop(self, sig: signal.Signals = signal.SIGINT) -> int:
         self.wait_at_most(120)
         self.process.send_signal(sig)
@@ -101,8 +112,7 @@ class Up:
 
     def pids(self) -> dict[str, int]:
         """Name every process it started, as long as their files lie there."""
-        file = self.var / "children.json"
-        found = json.loads(file.read_text()) if file.exists() else {}
+        found = {name: part["pid"] for name, part in parts.read(self.var).items() if name in STOP and part["pid"]}
         file = self.var / "pg" / "postmaster.pid"
         if file.exists():
             found["postgres"] = int(file.read_text().split()[0])
@@ -285,13 +295,27 @@ def test_after_a_kill_of_all_the_next_start_recovers(var, running):
         *drawn([("postgres", "PostgreSQL"), ("broker", "the broker")], 1),
     ],
 )
-def test_when_a_part_dies_it_says_which_and_ends_the_others(var, running, name, said):
+def test_a_part_that_dies_is_named_and_started_again(var, running, name, said):
     before = running.pids()
+    written = is_kept(var)
     os.kill(before[name], signal.SIGKILL)
-    assert running.ended() == 1
-    assert f"CommandError: {said} ended by itself with status -9" in running.printed
-    assert gone(before, 0) == []
-    running.again()
+    running.says(f"{said} ended by itself with status -9")
+    running.says(f"{said} runs again")
+
+    def as_before() -> bool:
+        try:
+            return running.get("/healthz")[0] == 200 and running.pids().keys() == before.keys()
+        except urllib.error.URLError:  # web, which starts
+            return False
+
+    assert wait_until(as_before, 60)
+    after = running.pids()
+    assert after.pop(name) != before.pop(name)
+    assert after == before, "the others went on"
+    assert is_kept(var) is written
+    told = parts.read(var)[said]
+    assert [end["status"] for end in told["ends"]][-1] == -9
+    assert told["since"] >= told["ends"][-1]["at"]
 
 
 @pytest.mark.services
@@ -329,6 +353,37 @@ def test_with_services_of_others_it_starts_none_of_its_own(broker, settings, tmp
 # --- without processes ---
 
 
+def test_a_part_that_cannot_be_started_waits_longer_each_time(tmp_path, monkeypatch):
+    def start():
+        if tries:
+            raise tries.pop()
+        return subprocess.Popen(["false"])
+
+    clock = [0.0]
+    monkeypatch.setattr(parts.time, "monotonic", lambda: clock[0])
+    tries: list[Exception] = []
+    part = parts.Part("web", start, tmp_path / "web.log")
+    part.begin()
+    part.process.wait()
+    assert part.tend() == f"web ended by itself with status 1 (its log: {tmp_path}/web.log); it is started again in 1 s"
+    assert (part.tend(), parts.seconds_to_next([part])) == ("", 1.0)
+    tries.append(embedded.EmbeddedError("no room"))
+    clock[0] += 1
+    assert part.tend().startswith("web could not be started: no room, 2 times within 10 minutes")
+    tries.append(OSError(12, "Cannot allocate memory"))
+    clock[0] += 2
+    assert "Cannot allocate memory, 3 times" in part.tend()
+    clock[0] += 4
+    assert part.tend() == "web runs again"
+    part.process.wait()
+    clock[0] += parts.CALM_S
+    assert part.tend().endswith("; it is started again in 1 s"), "what happened long ago no longer counts"
+    parts.write(tmp_path, [part])
+    told = parts.read(tmp_path)["web"]
+    assert (told["pid"], [end["status"] for end in told["ends"]]) == (None, [1, None, None, 1])
+    assert parts.seconds_to_next([]) is None
+
+
 def test_the_next_free_port_is_taken_when_none_was_asked_for():
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -357,10 +412,10 @@ def test_leftovers_of_a_killed_supervisor_are_ended_and_strangers_are_not(tmp_pa
         [sys.executable, "-c", "import time; time.sleep(60)", "config.celery"], start_new_session=True
     )
     stranger = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    file = tmp_path / "children.json"
-    file.write_text(json.dumps({"worker": ours.pid, "beat": stranger.pid}))
+    file = tmp_path / parts.FILE
+    file.write_text(json.dumps({"worker": {"pid": ours.pid}, "beat": {"pid": stranger.pid}, "web": {"pid": None}}))
     try:
-        up.Command().end_leftovers(file)
+        up.Command().end_leftovers(tmp_path)
         assert ours.wait(5) == -signal.SIGTERM
         assert stranger.poll() is None
         assert not file.exists()

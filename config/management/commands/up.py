@@ -1,12 +1,11 @@
 """Run everything on this machine: PostgreSQL, the broker, workers, beat, web.
 
-It ends on a signal, or when one of these processes ends by itself.
+It ends on a signal. What ends by itself is started again, later each time; during the start, everything ends with it.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import select
 import signal
@@ -26,7 +25,7 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command
 from django.db import connections
 
-from config import embedded, processes
+from config import embedded, parts, processes
 from config.children import command_line, spawn, stop_process, wait_until
 
 # Signals that stop each process, with the seconds to wait after each. A worker that reads a large file gets little
@@ -84,8 +83,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int | None, **options: Any) -> None:
         var: Path = settings.EXHIBIT_VAR
-        self.children: dict[str, subprocess.Popen[bytes]] = {}
-        self.servers: dict[str, embedded.Postgres | embedded.Broker] = {}
+        self.parts: dict[str, parts.Part] = {}
         self.asked_to_stop = False
         self.starting = True
         with ExitStack() as stack:
@@ -93,7 +91,7 @@ class Command(BaseCommand):
                 tell = stack.enter_context(embedded.only_one(var, f"starting (pid {os.getpid()})"))
             except embedded.AlreadyRunning as error:
                 raise CommandError(str(error)) from None
-            self.end_leftovers(var / "children.json")
+            self.end_leftovers(var)
             port = free_port(host, port)
             url = os.environ.get("EXHIBIT_URL") or f"http://{host if is_loopback(host) else socket.getfqdn()}:{port}"
             tell(f"{url} (pid {os.getpid()})")
@@ -105,16 +103,16 @@ class Command(BaseCommand):
                 stack.callback(self.stop_children)
                 # Pages first: workers that load at the same time would make people wait for them.
                 self.start_children(processes.all_of(host, port), {"web"}, url, host)
-                self.remember(var / "children.json")
+                parts.write(var, self.parts.values())
                 self.wait_for_web(host, port)
                 self.start_children(processes.all_of(host, port), STOP.keys() - {"web"}, url, host)
-                self.remember(var / "children.json")
+                parts.write(var, self.parts.values())
                 self.say(f"\n  Exhibit is at {url}\n")
                 if link:
                     self.say(f"  First administrator, once: {link}\n")
                 self.say(f"  Data: {var}    Stop: Ctrl-C\n")
                 self.starting = False
-                self.watch(wake)
+                self.watch(wake, var)
             except embedded.EmbeddedError as error:
                 raise CommandError(str(error)) from None
             except KeyboardInterrupt:
@@ -123,16 +121,20 @@ class Command(BaseCommand):
     # --- start ---
 
     def start_servers(self, stack: ExitStack, var: Path) -> None:
+        servers: dict[str, embedded.Postgres | embedded.Broker] = {}
         if settings.EMBEDDED["broker"]:
-            self.servers["the broker"] = embedded.broker(var)  # started first, so it stops last: everything talks to it
+            servers["the broker"] = embedded.broker(var)  # started first, so it stops last: everything talks to it
         if settings.EMBEDDED["database"]:
-            self.servers["PostgreSQL"] = embedded.postgres(var)
-        stack.enter_context(embedded.running(*self.servers.values()))
+            servers["PostgreSQL"] = embedded.postgres(var)
+        stack.enter_context(embedded.running(*servers.values()))
+        for name, server in servers.items():
+            self.parts[name] = parts.Part(name, server.start, server.log, server.process, parts.now())
 
     def start_children(self, commands: Mapping[str, list[str]], wanted: Collection[str], url: str, host: str) -> None:
         for name, command in commands.items():
             if name in wanted:
-                self.children[name] = spawn(
+                start = partial(
+                    spawn,
                     [sys.executable, *command[1:]],
                     death=signal.SIGQUIT if name.startswith("worker") else signal.SIGTERM,
                     env={
@@ -141,6 +143,8 @@ class Command(BaseCommand):
                         "EXHIBIT_SUPERVISOR": str(os.getpid()),
                     },
                 )
+                self.parts[name] = parts.Part(name, start)
+                self.parts[name].begin()
 
     def first_link(self, url: str) -> str | None:
         from incidents.actions.accounts import first_admin_link
@@ -201,17 +205,20 @@ class Command(BaseCommand):
             raise KeyboardInterrupt
 
     def fail_if_dead(self) -> None:
-        parts = {name: server.process for name, server in self.servers.items()} | self.children
-        for name, child in parts.items():
-            if child is not None and (status := child.poll()) is not None:
-                raise CommandError(f"{name} ended by itself with status {status}; everything else is being stopped")
+        for part in self.parts.values():
+            if part.process is not None and (status := part.process.poll()) is not None:
+                raise CommandError(
+                    f"{part.name} ended by itself with status {status}; everything else is being stopped"
+                )
 
-    def watch(self, wake: int) -> None:
-        """Return after a signal to stop; raise CommandError when a process ended by itself."""
+    def watch(self, wake: int, var: Path) -> None:
+        """Start again what ends by itself; return after a signal to stop."""
         while not self.asked_to_stop:
-            self.fail_if_dead()
-            select.select([wake], [], [])
-            os.read(wake, 4096)
+            if news := [said for part in self.parts.values() if (said := part.tend())]:
+                parts.write(var, self.parts.values())
+                self.say("".join(f"{said}\n" for said in news))
+            if select.select([wake], [], [], parts.seconds_to_next(self.parts.values()))[0]:
+                os.read(wake, 4096)
         self.say("stopping")
 
     # --- stop ---
@@ -222,29 +229,24 @@ class Command(BaseCommand):
         groups = [["web"], [name for name in STOP if name != "web"]]
         for group in groups:
             threads = [
-                threading.Thread(target=stop_process, args=(self.children[name], STOP[name]))
+                threading.Thread(target=stop_process, args=(part.process, STOP[name]))
                 for name in group
-                if name in self.children
+                if (part := self.parts.get(name)) is not None and part.process is not None
             ]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
 
-    def remember(self, file: Path) -> None:
-        file.write_text(json.dumps({name: child.pid for name, child in self.children.items()}))
-
-    def end_leftovers(self, file: Path) -> None:
+    def end_leftovers(self, var: Path) -> None:
         """Stop children of a killed supervisor: where no signal follows a parent's death, they still run."""
-        if not file.exists():
-            return
-        for pid in json.loads(file.read_text()).values():
-            line = command_line(pid)
+        for part in parts.read(var).values():
+            line = command_line(part["pid"]) if part["pid"] else ""
             if "config.asgi:application" in line or "config.celery" in line:
-                os.killpg(pid, signal.SIGTERM)
-                if not wait_until(partial(has_ended, pid), 10):
-                    os.killpg(pid, signal.SIGKILL)
-        file.unlink()
+                os.killpg(part["pid"], signal.SIGTERM)
+                if not wait_until(partial(has_ended, part["pid"]), 10):
+                    os.killpg(part["pid"], signal.SIGKILL)
+        (var / parts.FILE).unlink(missing_ok=True)
 
     def say(self, text: str) -> None:
         self.stdout.write(text)
