@@ -189,7 +189,7 @@ CELERY_TASK_QUEUES = {
 }
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "incidents.tasks.sweep", "schedule": 30.0, "options": {"queue": "chores", "expires": 25}}
+    "sweep": {"task": "incidents.tasks.sweep", "schedule": 15.0, "options": {"queue": "chores", "expires": 12}}
 }
 # Size in bytes from which a file is read by the worker for large files.
 EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -21,7 +19,7 @@ from incidents.models.evidence.upload import Upload
 from incidents.models.room.job import ATTEMPTS, Job, JobKind, LeaseLost, Queue
 from incidents.storage import live, store
 from incidents.storage.database import AWAY
-from incidents.work import analysis, arrivals, closing, deliveries, expiring, ingest, mails
+from incidents.work import analysis, arrivals, closing, deliveries, expiring, holders, ingest, mails
 from parsers.reader import ReaderFault
 
 log = structlog.get_logger(__name__)
@@ -92,7 +90,7 @@ def deliver() -> None:
 @shared_task(name="incidents.tasks.work")  # type: ignore[untyped-decorator]  # Celery has no types
 def work(queue: str) -> None:
     """Do the next job of a queue, if there is one."""
-    job = Job.objects.claim(queue, f"{socket.gethostname()}:{os.getpid()}")
+    job = Job.objects.claim(queue, holders.me())
     if job is None:
         return
     log.info("job.begins", job=job.pk, kind=job.kind, attempt=job.attempt)
@@ -135,6 +133,7 @@ def mail() -> None:
 @shared_task(name="incidents.tasks.sweep")  # type: ignore[untyped-decorator]  # as above
 def sweep() -> None:
     """Pick up the work that a lost broker or a killed worker left behind, and delete what has expired."""
+    Job.objects.end_leases_of(holders.surely_gone)
     for job in Job.objects.give_up_expired():
         _fail(job, STOPPED.format(n=job.tries))
     expiring.end_what_is_past()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import ClassVar
 
@@ -81,6 +82,15 @@ class JobManager(models.Manager["Job"]):
                 return job
         except IntegrityError:  # another worker began to judge the same room at the same moment
             return None
+
+    def end_leases_of(self, gone: Callable[[str | None], bool]) -> None:
+        """End the leases whose holder `gone` says has ended: nobody need wait for their time."""
+        running = self.filter(state=JobState.RUNNING, lease_until__gt=timezone.now())
+        held = dict(running.values_list("pk", "worker"))
+        if ended := {pk: worker for pk, worker in held.items() if gone(worker)}:
+            self.filter(pk__in=ended, worker__in=ended.values(), state=JobState.RUNNING).update(
+                lease_until=timezone.now()
+            )
 
     def give_up_expired(self) -> list[Job]:
         """Queue jobs with an expired lease again; return those that have used up their attempts."""
