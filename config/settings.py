@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import embedded, logs
+from config import embedded, logs, parts
 from config.env import env_bool, env_int, env_list, env_path, env_secret, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -147,6 +147,10 @@ def database(url: str) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
     }
 
+
+# What `up` and `backup` write down for the page on the site itself.
+EXHIBIT_PARTS = EXHIBIT_VAR / parts.FILE
+EXHIBIT_LAST_BACKUP = EXHIBIT_VAR / "last-backup.json"
 
 # URL of a PostgreSQL 15 to 18. If unset: the embedded server, whose socket's path depends on EXHIBIT_VAR.
 DATABASE_URL = env_secret("DATABASE_URL")

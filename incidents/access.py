@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from incidents.errors import NotAllowed, NotAMember, RoomClosed, WrongSecret
+from incidents.errors import NotAllowed, NotAMember, Refused, RoomClosed, WrongSecret
 from incidents.models.people.link import UploadToken, hash_secret
 from incidents.models.people.membership import Membership, Role
 from incidents.models.room.incident import Incident
@@ -108,6 +108,12 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
     if user.is_superuser:
         return Incident.objects.all()
     return Incident.objects.filter(memberships__user=user)
+
+
+def require_administrator(user: User | AnonymousUser) -> None:
+    """Raise `Refused` with 403 for everybody but an administrator of the site."""
+    if not (user.is_active and user.is_superuser):
+        raise Refused("Only administrators of this site see this page.", 403)
 
 
 def sees_any(user: User | AnonymousUser) -> bool:

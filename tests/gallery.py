@@ -83,6 +83,7 @@ SHOTS: list[Shot] = [
     Shot("signatures", "nothing-found", "?q=nosuchword"),
     Shot("rules", "page"),
     Shot("rule", "page", args=("SHM-001",)),
+    Shot("site", "page"),
     Shot("notifications", "full"),
     Shot("notifications", "empty", who="new"),
     Shot("account-close", "page"),

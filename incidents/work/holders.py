@@ -23,7 +23,7 @@ def me() -> str:
 
 def surely_gone(holder: str | None) -> bool:
     """Tell whether the holder ran on this host and has ended; False where that cannot be known."""
-    host, kernel, pid, start = ((holder or "").split(":") + ["", "", ""])[:4]
+    host, kernel, pid, start = [*(holder or "").split(":"), "", "", ""][:4]
     here = kernel and (host, kernel) == (socket.gethostname()[:50], _kernel())
     return bool(here and pid.isdigit() and start and start != _start(int(pid)))
 

@@ -360,7 +360,7 @@ def test_a_part_that_cannot_be_started_waits_longer_each_time(tmp_path, monkeypa
         return subprocess.Popen(["false"])
 
     clock = [0.0]
-    monkeypatch.setattr(parts.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     tries: list[Exception] = []
     part = parts.Part("web", start, tmp_path / "web.log")
     part.begin()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from config import backup, embedded
+from config.parts import now
 
 
 class Command(BaseCommand):
@@ -24,4 +27,6 @@ class Command(BaseCommand):
         except (backup.BackupError, embedded.EmbeddedError) as error:
             raise CommandError(str(error)) from None
         size = sum(entry.bytes for entry in entries)
+        told = {"made": now(), "folder": str(folder.absolute()), "files": len(entries) - 1, "bytes": size}
+        settings.EXHIBIT_LAST_BACKUP.write_text(json.dumps(told))
         self.stdout.write(f"{folder}: database and {len(entries) - 1} files of evidence, {size} bytes")

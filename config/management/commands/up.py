@@ -10,7 +10,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Collection, Iterator, Mapping

@@ -69,7 +69,10 @@ SECRETS = (
 
 @dataclass(frozen=True)
 class Row:
-    """`least`: the role that may; None: everybody who is signed in; "open": everybody at all. `ok`: what they get."""
+    """`least`: the role that may, "site": administrators only; None: everybody who is signed in; "open": everybody at all.
+
+    `ok`: what they get.
+    """
 
     least: str | None
     method: str = "get"
@@ -252,6 +255,7 @@ MATRIX: dict[str, list[Row]] = {
     "join": [Row("open", args=invitation, anonymous=200), Row(None, "post", (302,), invitation, anonymous=200)],
     # Once there is an administrator, as in the last of the calls, the link is dead (test_accounts.py).
     "first-admin": [Row("open", ok=(200, 401), args=first_link, anonymous=200)],
+    "site": [Row("site", args=nothing)],
     "healthz": [Row("open", args=nothing, anonymous=200)],
     "room": [Row("viewer")],
     "findings": [Row("viewer", ok=(302,))],
@@ -561,6 +565,9 @@ def check(name: str, row: Row, who: str, room: Judged) -> None:
     elif row.least in (None, "open"):
         assert answer.status_code in row.ok, where
         refused = who in OUTSIDE
+    elif row.least == "site":
+        assert answer.status_code in (row.ok if who == "admin" else (403,)), where
+        refused = who != "admin"
     elif who in OUTSIDE:
         assert answer.status_code == 404, where
         refused = True
@@ -597,7 +604,7 @@ def test_who_may_call(name, judged):  # noqa: F811
     ),
 )
 def test_a_stranger_cannot_tell_a_room_from_nonsense(name, judged):  # noqa: F811
-    row = next((row for row in MATRIX[name] if row.least not in (None, "open")), None)
+    row = next((row for row in MATRIX[name] if row.least not in (None, "open", "site")), None)
     if row is None:
         return
     client = caller("stranger", judged)

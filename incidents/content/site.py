@@ -1,0 +1,260 @@
+"""How this installation fares, for its administrators: parts, work, disk, backups, people and limits. Only reads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import Count, Min, Q, Sum
+from django.utils import timezone
+
+from incidents.models.evidence.artifact import Artifact, ArtifactState
+from incidents.models.room.incident import Incident
+from incidents.models.room.job import Job, JobState, Queue
+
+LATELY = timedelta(days=1)
+SLOW_S = 120.0
+"""Work that has waited this long is told as a fault: a worker is missing, or there is more than the workers can do."""
+BACKUP_AGE = timedelta(days=7)
+LARGEST = 10
+
+QUEUES = {
+    Queue.SMALL: "read small files",
+    Queue.LARGE: "read large files",
+    Queue.JUDGE: "judge rooms",
+}
+LIMITS = (
+    ("EXHIBIT_MAX_UPLOAD_BYTES", "the largest file", "bytes"),
+    ("EXHIBIT_MAX_FORM_BYTES", "the largest file in a form without scripts", "bytes"),
+    ("DATA_UPLOAD_MAX_MEMORY_SIZE", "the largest pasted text (EXHIBIT_MAX_PASTE_BYTES)", "bytes"),
+    ("EXHIBIT_MIN_FREE_BYTES", "free space that uploads leave", "bytes"),
+    ("EXHIBIT_READ_MB", "memory to read one file", "MB"),
+    ("EXHIBIT_READ_SECONDS", "processor time to read any file", "s"),
+    ("EXHIBIT_RULE_SECONDS", "time of one query of a rule", "s"),
+    ("EXHIBIT_RULE_MB", "memory of one query of a rule", "MB"),
+)
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """A process that `up` keeps. `ends`: how often it ended by itself within a day; `last`: when and how, in words."""
+
+    name: str
+    running: bool
+    since: datetime | None
+    ends: int
+    last_at: datetime | None
+    last: str
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    name: str
+    waiting: int
+    running: int
+    failed: int
+    oldest_s: float | None
+
+    @property
+    def slow(self) -> bool:
+        return self.oldest_s is not None and self.oldest_s > SLOW_S
+
+
+@dataclass(frozen=True)
+class Disk:
+    path: Path
+    free: int
+    total: int
+
+    @property
+    def short(self) -> bool:
+        """Tell whether uploads are refused, or soon will be."""
+        return bool(self.free < 2 * settings.EXHIBIT_MIN_FREE_BYTES)
+
+
+@dataclass(frozen=True)
+class Backup:
+    made: datetime
+    folder: str
+    files: int
+    bytes: int
+
+    @property
+    def old(self) -> bool:
+        return timezone.now() - self.made > BACKUP_AGE
+
+
+@dataclass(frozen=True)
+class Site:
+    """All of it, as one page shows it."""
+
+    parts: list[PartRow]
+    queues: list[QueueRow]
+    disks: list[Disk]
+    backup: Backup | None
+    people: dict[str, int]
+
+    @property
+    def faults(self) -> list[str]:
+        """Say what needs an administrator, the most pressing first."""
+        said = [
+            f"{part.name} does not run: {part.last or 'it is being started'}."
+            for part in self.parts
+            if not part.running
+        ]
+        said += [
+            f"Work waits: to {queue.name} has had no turn for {queue.oldest_s:.0f} s. Is a worker missing?"
+            for queue in self.queues
+            if queue.slow and queue.oldest_s is not None
+        ]
+        said += [
+            f"The disk of {disk.path} is nearly full: uploads are refused, or soon will be."
+            for disk in self.disks
+            if disk.short
+        ]
+        said += [
+            f"{part.name} ended {part.ends} times within a day and was started again."
+            for part in self.parts
+            if part.running and part.ends > 1
+        ]
+        if self.backup is None:
+            said.append("No backup was made here yet.")
+        elif self.backup.old:
+            said.append(f"The last backup is {(timezone.now() - self.backup.made).days} days old.")
+        if n := self.people["administrators_without"]:
+            said.append(f"{n} administrator{'s have' if n > 1 else ' has'} no second factor.")
+        return said
+
+
+def look() -> Site:
+    return Site(parts(), queues(), disks(), backup(), people())
+
+
+def parts() -> list[PartRow]:
+    """Return the parts as `up` wrote them down; [] where something else started them."""
+    return [_part(name, told) for name, told in _json(settings.EXHIBIT_PARTS).items()]
+
+
+def _part(name: str, told: dict[str, Any]) -> PartRow:
+    day = timezone.now() - LATELY
+    ends = [(datetime.fromisoformat(end["at"]), end) for end in told["ends"]]
+    lately = [(at, end) for at, end in ends if at > day]
+    at, last = lately[-1] if lately else (None, None)
+    since = datetime.fromisoformat(told["since"]) if told["since"] else None
+    return PartRow(name, told["pid"] is not None, since, len(lately), at, _ended(last) if last else "")
+
+
+def _ended(end: dict[str, Any]) -> str:
+    """Say how a part ended.
+
+    >>> _ended({"status": -9, "why": ""})
+    'killed (SIGKILL): mostly for want of memory'
+    """
+    status = end["status"]
+    if status is None:
+        return f"could not be started: {end['why']}"
+    if status >= 0:
+        return f"exit status {status}"
+    name = f"signal {-status}"
+    with suppress(ValueError):
+        name = signal.Signals(-status).name
+    return f"killed ({name})" + (": mostly for want of memory" if status == -signal.SIGKILL else "")
+
+
+def queues() -> list[QueueRow]:
+    """Return what waits, runs and failed lately, for each kind of work."""
+    now = timezone.now()
+    ready = Q(state=JobState.QUEUED) & (Q(not_before__isnull=True) | Q(not_before__lte=now))
+    open_or_late = Job.objects.filter(
+        Q(state__in=(JobState.QUEUED, JobState.RUNNING)) | Q(state=JobState.FAILED, finished_at__gt=now - LATELY)
+    )
+    counted = open_or_late.order_by().values("queue").annotate(
+        waiting=Count("id", filter=Q(state=JobState.QUEUED)),
+        running=Count("id", filter=Q(state=JobState.RUNNING)),
+        failed=Count("id", filter=Q(state=JobState.FAILED)),
+        oldest=Min("created_at", filter=ready),
+    )  # fmt: skip
+    found: dict[str, dict[str, Any]] = {row["queue"]: dict(row) for row in counted}
+    rows = []
+    for queue, name in QUEUES.items():
+        row = found.get(queue) or {"waiting": 0, "running": 0, "failed": 0, "oldest": None}
+        oldest = (now - row["oldest"]).total_seconds() if row["oldest"] else None
+        rows.append(QueueRow(name, row["waiting"], row["running"], row["failed"], oldest))
+    return rows
+
+
+def disks() -> list[Disk]:
+    """Return the disks of evidence and of everything else, each disk once."""
+    found: dict[int, Disk] = {}
+    for path in (settings.EVIDENCE_ROOT, settings.EXHIBIT_VAR):
+        if path.exists():
+            usage = shutil.disk_usage(path)
+            found.setdefault(path.stat().st_dev, Disk(path, usage.free, usage.total))
+    return list(found.values())
+
+
+def database_bytes() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        row = cursor.fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+def originals() -> tuple[int, int]:
+    """Return the number of files received and not purged, and their bytes."""
+    held = Artifact.objects.exclude(state=ArtifactState.PURGED).aggregate(n=Count("id"), bytes=Sum("size"))
+    return held["n"], held["bytes"] or 0
+
+
+def largest_rooms() -> list[Incident]:
+    """Return the rooms with the most bytes of originals, as `files` and `bytes`."""
+    here = ~Q(artifacts__state=ArtifactState.PURGED)
+    counted = Incident.objects.annotate(
+        files=Count("artifacts", filter=here), bytes=Sum("artifacts__size", filter=here)
+    )  # fmt: skip
+    return list(counted.filter(bytes__gt=0).order_by("-bytes", "pk")[:LARGEST])
+
+
+def backup() -> Backup | None:
+    """Return the last backup that `manage.py backup` made here, None if there was none."""
+    told = _json(settings.EXHIBIT_LAST_BACKUP)
+    if not told:
+        return None
+    return Backup(datetime.fromisoformat(told["made"]), told["folder"], told["files"], told["bytes"])
+
+
+def people() -> dict[str, int]:
+    """Count the accounts that can sign in, the administrators among them, and who has a second factor."""
+    active = User.objects.filter(is_active=True)
+    counted = active.aggregate(
+        accounts=Count("id"),
+        administrators=Count("id", filter=Q(is_superuser=True)),
+        lately=Count("id", filter=Q(last_login__gt=timezone.now() - timedelta(days=30))),
+    )
+    second = Authenticator.objects.filter(user__is_active=True, type=Authenticator.Type.TOTP)
+    plain = active.filter(is_superuser=True).exclude(pk__in=second.values("user_id"))
+    return {**counted, "second": second.values("user_id").distinct().count(), "administrators_without": plain.count()}
+
+
+def limits() -> list[tuple[str, str, int, str]]:
+    """Return each limit in force as name, meaning, value and unit."""
+    return [(name, meaning, getattr(settings, name), unit) for name, meaning, unit in LIMITS]
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads(file.read_text())
+    except FileNotFoundError:
+        return {}
+    return told

@@ -1,0 +1,10 @@
+"""Address of the page on the installation itself."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from incidents.pages.shell import page
+from incidents.pages.site import views
+
+urlpatterns = [path("site/", page(views.site), name="site")]
