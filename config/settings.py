@@ -220,6 +220,12 @@ EXHIBIT_ASK = env_bool("EXHIBIT_ASK", True)
 EXHIBIT_MAX_UPLOAD_BYTES = env_int("EXHIBIT_MAX_UPLOAD_BYTES", 20 * 2**30, minimum=1)
 # Uploads are refused that would leave less than this many bytes free on the disk of EVIDENCE_ROOT.
 EXHIBIT_MIN_FREE_BYTES = env_int("EXHIBIT_MIN_FREE_BYTES", 2**30)
+# What one room may hold, and one sender (an upload token, or a person) may bring: incidents/storage/quotas.py.
+EXHIBIT_ROOM_BYTES = env_int("EXHIBIT_ROOM_BYTES", 200 * 2**30, minimum=1)
+EXHIBIT_ROOM_FILES = env_int("EXHIBIT_ROOM_FILES", 20_000, minimum=1)
+EXHIBIT_DAY_BYTES = env_int("EXHIBIT_DAY_BYTES", 200 * 2**30, minimum=1)
+EXHIBIT_DAY_ROOMS = env_int("EXHIBIT_DAY_ROOMS", 100, minimum=1)
+EXHIBIT_OPEN_UPLOADS = env_int("EXHIBIT_OPEN_UPLOADS", 200, minimum=1)
 # Hosts to which tests send webhooks on the loopback. Not read from the environment, since only tests may set it.
 WEBHOOK_TEST_HOSTS: frozenset[str] = frozenset()
 # Maximum size in bytes of a file in a form sent without scripts; the drop zone and curl take EXHIBIT_MAX_UPLOAD_BYTES.

@@ -31,6 +31,10 @@ class NoSpace(Refused):
     status = 507
 
 
+class OverQuota(Refused):
+    """More than one room or one sender may bring (incidents/storage/quotas.py): 507 for a room, 429 for a sender."""
+
+
 class AlreadyHere(Refused):
     """The room already holds the same content, as artifact `number`."""
 

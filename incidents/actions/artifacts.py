@@ -18,7 +18,7 @@ from incidents.errors import AlreadyHere, Refused
 from incidents.models.evidence.artifact import Artifact, ArtifactState, CorrectedField, Correction, Way
 from incidents.models.room.incident import RoomCounter
 from incidents.models.room.job import Job, JobState, Queue
-from incidents.storage import store
+from incidents.storage import quotas, store
 from incidents.work.ingest import out_of_date
 
 Said = Mapping[str, str | None]
@@ -40,7 +40,8 @@ def receive(room: Room, incoming: store.Incoming, name: str, way: str, said: Sai
     """Make an incoming file of the store an artifact of the room; every way in ends here.
 
     The bytes are in place and safe on disk before the row is committed. Raises `AlreadyHere` for content that the room
-    already holds. May be called again after a fault, and never discards `incoming`: its creator must do that.
+    already holds, `OverQuota` for more than it or the sender may bring. May be called again after a fault, and never
+    discards `incoming`: its creator must do that.
     """
     if incoming.size == 0:
         raise Refused("The file is empty. Nothing was stored.")
@@ -50,6 +51,9 @@ def receive(room: Room, incoming: store.Incoming, name: str, way: str, said: Sai
         same = incident.artifacts.filter(sha256=incoming.sha256).exclude(state=ArtifactState.PURGED).first()
         if same is not None:
             raise AlreadyHere(same.number, same.name)
+        if way != Way.TUS:  # checked, and counted since, when it was begun
+            token = doing.room.token
+            quotas.left(incident.pk, doing.room.user.pk, token.pk if token else None).spend(incoming.size)
         incoming.keep(incident.pk)
         artifact = Artifact.objects.create(
             incident=incident,

@@ -25,6 +25,7 @@ from incidents.models.people.membership import Membership, Role, Team
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter, Status
 from incidents.models.room.standing import Moment
+from incidents.storage import quotas
 from incidents.work import analysis, closing
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no letters or digits that are easily confused
@@ -78,6 +79,7 @@ def create(user: User, answers: Answers) -> Incident:
         raise Refused("Give the room a title: what is slow?")
     if len({host.name for host in answers.hosts}) < len(answers.hosts):
         raise Refused("Two hosts have the same name.")
+    quotas.require_room(user.pk)
     with transaction.atomic():
         asked = {name: getattr(answers, name) for name in SYMPTOM - {"title"}}
         incident = Incident.objects.create(

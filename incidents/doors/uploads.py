@@ -41,7 +41,7 @@ from incidents.content.visible import visible_name
 from incidents.errors import AlreadyHere, NotAMember, Refused, RoomClosed, StoreError
 from incidents.models.evidence.artifact import Artifact, CorrectedField, Way
 from incidents.models.evidence.upload import Upload
-from incidents.storage import store
+from incidents.storage import quotas, store
 from incidents.storage.database import AWAY, let_go, patiently
 
 log = structlog.get_logger(__name__)
@@ -181,7 +181,7 @@ class Call:
         announced = self._announced("content-length")
         if announced is not None:
             store.require_size(announced)
-        store.require_space(announced or 0)
+        await asked(partial(_require_quota, room, announced or 0))
         incoming = await asyncio.to_thread(store.Incoming)
         try:
             await self._take(incoming, announced)
@@ -208,7 +208,7 @@ class Call:
         if size is None:
             raise Refused("Upload-Length is missing.")
         store.require_size(size)
-        store.require_space(size)
+        _require_quota(room, size)
         about = _metadata(self.headers.get("upload-metadata", ""))
         name = about.pop("filename", None) or about.pop("name", None) or "unnamed"
         said = artifacts.checked({field: about[field] for field in CorrectedField.values if about.get(field)})
@@ -388,6 +388,10 @@ async def asked(question: Callable[[], T]) -> T:
             let_go()
 
     return await sync_to_async(and_let_go, thread_sensitive=False)()
+
+
+def _require_quota(room: Room, size: int) -> None:
+    quotas.require_upload(room.incident.pk, room.user.pk, room.token.pk if room.token else None, size)
 
 
 def _entered(upload: Upload, number: int) -> None:

@@ -14,13 +14,13 @@ from typing import IO, Any
 from django.conf import settings
 from django.db import transaction
 
-from incidents.errors import NoSpace, TooLarge
+from incidents.errors import NoSpace, OverQuota, TooLarge
 from incidents.models.evidence.archive import NOT_RECOGNISED, ArchiveMember
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Way
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import RoomCounter
 from incidents.models.room.job import Job, JobState, Queue
-from incidents.storage import live, store
+from incidents.storage import live, quotas, store
 from incidents.storage.database import patiently
 from parsers.containers.archives import HEAD_BYTES, LeftOut, Member, container_of, open_members
 from parsers.containers.collectors import SMALL, Tree, collector_of, names_a_zone
@@ -28,6 +28,9 @@ from parsers.errors import LimitExceeded, NotText
 
 TAKEN_WHOLE = 100
 """Maximum number of files of an archive that is taken in whole."""
+
+UNKNOWN_BYTES = 64 * 2**20
+"""So much of what no format recognises is taken out of such an archive; the rest stays in it, packed, and can be asked for."""
 
 RENEW_S = 5.0  # interval at which the lease is renewed
 PIECE = 1024 * 1024  # bytes read at a time
@@ -61,8 +64,8 @@ def unpack(job: Job, artifact: Artifact) -> None:
         if walk.seen <= TAKEN_WHOLE and walk.unknown:
             walk.run(only_known=False)
         capped, cause = None, walk.words()
-    except (LimitExceeded, NoSpace, TooLarge) as error:
-        capped = f"Not everything was unpacked: {error}."
+    except (LimitExceeded, NoSpace, OverQuota, TooLarge) as error:
+        capped = f"Not everything was unpacked: {str(error).rstrip('.')}."
         cause = f"{capped} The files before it are there."
     patiently(lambda: _finish(job, artifact, cause, capped))
 
@@ -119,7 +122,8 @@ class _Walk:
     def __init__(self, job: Job, artifact: Artifact) -> None:
         self.job, self.artifact = job, artifact
         self.tree = Tree()
-        self.seen = self.unknown = 0
+        self.seen = self.unknown = self.unknown_bytes = 0
+        self.left = quotas.left(artifact.incident_id, artifact.uploader_id, artifact.token_id)
         self.renewed = time.monotonic()
 
     def run(self, only_known: bool) -> None:
@@ -135,10 +139,10 @@ class _Walk:
                 self.tree.learn_link(found.path, found.why)
                 self.note(found.path, None, found.why)
             else:
-                self.member(found, only_known and not (before is not None and before.wanted))
+                self.member(found, only_known, before is not None and before.wanted)
 
-    def member(self, found: Member, only_known: bool) -> None:
-        """Take a file in, or record why not."""
+    def member(self, found: Member, only_known: bool, wanted: bool) -> None:
+        """Take a file in, or record why not. `wanted`: a person asked for it."""
         incoming = store.Incoming()
         try:
             for piece in self.pieces(found.stream):
@@ -148,13 +152,21 @@ class _Walk:
                 self.tree.learn(found.path, incoming.path.read_text(encoding="utf-8", errors="replace"))
             if incoming.size == 0:
                 self.note(found.path, 0, odd or "empty")
-            elif only_known and not _recognised(incoming):
+            elif wanted or self.chooses(incoming, only_known):
+                patiently(lambda: self.take(found.path, incoming, odd))
+            else:
                 self.unknown += 1
                 self.note(found.path, incoming.size, NOT_RECOGNISED)
-            else:
-                patiently(lambda: self.take(found.path, incoming, odd))
         finally:
             incoming.discard()
+
+    def chooses(self, incoming: store.Incoming, only_known: bool) -> bool:
+        if _recognised(incoming):
+            return True
+        if only_known:
+            return False
+        self.unknown_bytes += incoming.size
+        return self.unknown_bytes <= UNKNOWN_BYTES
 
     def pieces(self, stream: IO[bytes]) -> Iterator[bytes]:
         while piece := stream.read(PIECE):
@@ -173,6 +185,7 @@ class _Walk:
                 return
             from incidents.content.visible import visible_name  # loads Polars: see `ingest.ingest`
 
+            self.left.spend(incoming.size)
             incoming.keep(incident.pk)
             taken = Artifact.objects.create(
                 incident=incident,

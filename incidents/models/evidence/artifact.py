@@ -62,7 +62,10 @@ class Artifact(models.Model):
 
     class Meta:
         ordering = ("number",)
-        indexes = indexed("artifact", "name")
+        indexes = (
+            *indexed("artifact", "name"),
+            models.Index(fields=("uploader", "token", "received_at"), name="artifact_by_sender"),
+        )
         constraints = (
             models.UniqueConstraint(name="artifact_number_once", fields=("incident", "number")),
             models.UniqueConstraint(
