@@ -246,6 +246,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "config.passwords.GuessableValidator"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "rooms"
@@ -259,6 +260,9 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 # A mail "unknown account" would go to any address that a stranger types into the form for a new password.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+# Wrong passwords count by address and, far later, by name: a stranger who knows a name cannot lock its owner out.
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,100/5m/key"}
+MFA_ADAPTER = "config.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Exhibit"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.account.decorators import reauthentication_required
 from django import forms
 from django.conf import settings
 from django.contrib.auth import login, logout
@@ -25,7 +26,7 @@ class FirstAdminForm(forms.Form):
     password = forms.CharField(
         label="Password",
         strip=False,
-        help_text="At least ten characters.",
+        help_text="At least ten characters. Four words that do not belong together are good.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
 
@@ -69,8 +70,9 @@ class CloseForm(forms.Form):
 
 
 @require_http_methods(["GET", "POST"])
+@reauthentication_required  # type: ignore[untyped-decorator]  # allauth has no types
 def close(request: HttpRequest) -> HttpResponse:
-    """Close one's own account after typing one's user name; texts written in rooms stay."""
+    """Close one's own account after typing one's password and user name; texts written in rooms stay."""
     user = request_user(request)
     form = CloseForm(request.POST if request.method == "POST" else None, user.get_username())
     if request.method == "POST" and form.is_valid():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -57,8 +58,27 @@ def test_notes_stay_and_the_name_goes(lead, nils, published, django_capture_on_c
     make_user("nils")
 
 
-def test_it_is_closed_by_its_owner_who_types_the_name(lead, nils):
+def known_again(user: User) -> Client:
+    """Sign in and give the password once more, as pages ask that cannot be undone."""
+    client = Client()
+    client.force_login(user)
+    answer = client.post(reverse("account_reauthenticate"), {"password": "a long enough one"})
+    assert answer.status_code == 302
+    return client
+
+
+def test_whoever_finds_an_open_browser_does_not_get_to_close_the_account(nils):
     client = client_of(nils)
+    for call in (client.get, client.post):
+        answer = call(reverse("account-close"), {"username": "nils"})
+        assert answer.status_code == 302
+        assert answer["Location"].startswith(reverse("account_reauthenticate"))
+    nils.user.refresh_from_db()
+    assert nils.user.is_active
+
+
+def test_it_is_closed_by_its_owner_who_types_the_name(lead, nils):
+    client = known_again(nils.user)
     address = reverse("account-close")
     assert client.post(address, {"username": "ada"}).status_code == 422
     nils.user.refresh_from_db()
@@ -72,7 +92,7 @@ def test_it_is_closed_by_its_owner_who_types_the_name(lead, nils):
 def test_the_only_lead_hands_over_first(lead, nils):
     with pytest.raises(Refused, match="only lead of “Logins"):
         close_account(lead.user)
-    answer = client_of(lead).post(reverse("account-close"), {"username": "ada"})
+    answer = known_again(lead.user).post(reverse("account-close"), {"username": "ada"})
     assert answer.status_code == 422
     assert "only lead" in answer.content.decode()
     Membership.objects.filter(user=nils.user).update(role="lead")

@@ -94,6 +94,15 @@ class TestActivity:
             deed(Activity.objects.all())
 
 
+@pytest.mark.django_db
+def test_the_database_refuses_to_empty_the_record():
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE incidents_activity ENABLE TRIGGER activity_is_never_emptied")
+        with pytest.raises(ProgrammingError, match="append-only"), transaction.atomic():
+            cursor.execute("TRUNCATE incidents_activity CASCADE")
+        transaction.set_rollback(True)
+
+
 def test_saving_an_old_copy_of_a_room_moves_no_counter_back():
     room = make_room()
     old = Incident.objects.get(pk=room.incident.pk)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
 from django.core import mail
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 
@@ -36,6 +38,33 @@ def test_a_weak_password_is_refused_and_the_name_kept():
     assert 'value="root"' in answer.content.decode()
     assert "short" not in answer.content.decode().replace("too short", "")
     assert not User.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("password", ["adminadmin", "Password123!", "exhibit2026", "rootrootroot"])
+def test_a_password_that_is_guessed_soon_is_refused_with_a_hint(password):
+    answer = Client().post(str(accounts.first_admin_link()), GOOD | {"password": password})
+    assert answer.status_code == 422
+    assert "This password is guessed soon. " in answer.content.decode()
+    assert not User.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_long_password_is_estimated_too():
+    validate_password("correct horse battery staple " * 40)
+    with pytest.raises(ValidationError, match="guessed soon"):
+        validate_password("ab" * 400)
+
+
+@pytest.mark.django_db
+def test_a_stranger_who_knows_a_name_locks_nobody_out():
+    make_user("ada")
+    stranger, ada = Client(REMOTE_ADDR="192.0.2.1"), Client(REMOTE_ADDR="192.0.2.2")
+    wrong = [
+        stranger.post(reverse("account_login"), {"login": "ada", "password": f"wrong number {n}"}) for n in range(12)
+    ]
+    assert "Too many failed login attempts" in wrong[-1].content.decode(), "the stranger has to wait"
+    assert ada.post(reverse("account_login"), {"login": "ada", "password": "a long enough one"}).status_code == 302
 
 
 @pytest.mark.django_db

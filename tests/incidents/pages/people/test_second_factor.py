@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
+from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
-from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, hotp_value
+from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
+from incidents.storage import seals
 from tests.incidents.conftest import make_user
+
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 def code(secret: str) -> str:
@@ -46,3 +54,39 @@ def test_it_is_turned_on_and_asked_for_at_the_next_sign_in() -> None:
     assert other.post(reverse("mfa_authenticate"), {"code": "000000"}).status_code == 200
     other.post(reverse("mfa_authenticate"), {"code": code(secret)})
     assert other.get(reverse("rooms")).status_code == 200
+
+
+@pytest.mark.django_db
+def test_its_secret_is_sealed_and_with_another_key_no_code_fits(settings: Any) -> None:
+    user = make_user("ada")
+    TOTP.activate(user, SECRET)
+    RecoveryCodes.activate(user)
+    rows = {row.type: row for row in Authenticator.objects.all()}
+    assert all(
+        text.startswith("sealed:") for row in rows.values() for text in row.data.values() if isinstance(text, str)
+    )
+    assert TOTP(rows["totp"]).validate_code(code(SECRET))
+    codes = RecoveryCodes(rows["recovery_codes"]).get_unused_codes()
+    settings.SECRET_KEY = "another key " * 5
+    assert not TOTP(rows["totp"]).validate_code(code(SECRET))
+    assert not TOTP(rows["totp"]).validate_code(code("")), "an empty secret would be known to everybody"
+    assert set(RecoveryCodes(rows["recovery_codes"]).generate_codes()).isdisjoint(codes)
+
+
+@pytest.mark.django_db
+def test_secrets_of_an_earlier_release_work_and_are_sealed_by_the_migration() -> None:
+    user = make_user("ada")
+    row = Authenticator.objects.create(user=user, type="totp", data={"secret": SECRET})
+    assert TOTP(row).validate_code(code(SECRET))
+    migration = import_module("incidents.migrations.0028_seal_second_factors")
+    migration.seal(apps, None)
+    row.refresh_from_db()
+    sealed = row.data["secret"]
+    assert SECRET not in sealed
+    assert seals.unseal(sealed) == SECRET
+    migration.seal(apps, None)
+    row.refresh_from_db()
+    assert row.data["secret"] == sealed, "twice is once"
+    migration.unseal(apps, None)
+    row.refresh_from_db()
+    assert row.data["secret"] == SECRET
