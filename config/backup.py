@@ -26,6 +26,7 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from config import embedded
+from incidents.storage import seals
 
 MANIFEST = "manifest.json"
 DUMP = "database.dump"
@@ -83,7 +84,12 @@ def make(folder: Path) -> list[Entry]:
         break
     else:
         raise BackupError("evidence was purged again and again while it was copied: try later")
-    manifest = {"format": FORMAT, "made": datetime.now(UTC).isoformat(), "files": [asdict(entry) for entry in entries]}
+    manifest = {
+        "format": FORMAT,
+        "made": datetime.now(UTC).isoformat(),
+        "key": seals.fingerprint(),
+        "files": [asdict(entry) for entry in entries],
+    }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
     return entries
 
@@ -104,6 +110,12 @@ def verify(folder: Path) -> list[Entry]:
         if not file.is_file() or file.stat().st_size != entry.bytes or _digest(file) != entry.sha256:
             raise BackupError(f"{file} is missing or not what was backed up")
     return entries
+
+
+def has_our_key(folder: Path) -> bool:
+    """Tell whether the backup was made with the secret key that is here now. Backups of before it was noted: True."""
+    noted: str | None = json.loads((folder / MANIFEST).read_text()).get("key")
+    return noted is None or noted == seals.fingerprint()
 
 
 def restore(folder: Path, replace: bool = False) -> list[Entry]:

@@ -6,12 +6,18 @@ import json
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import psycopg
 import pytest
+from allauth.mfa.models import Authenticator
+from django.core.management import CommandError, call_command
 
 from config import backup, embedded
+from config.management.commands import remove_second_factor
+from incidents.storage import seals
+from tests.incidents.conftest import make_user
 from tests.prepared import environment, fill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,6 +83,8 @@ class TestFromOneFolderIntoAnother:
         fill(target, "static")
         done = manage(target, "restore", str(place / "set"))
         assert done.returncode == 0, done.stderr
+        assert "made with another secret key" in done.stderr, "each folder makes its own"
+        assert "lead has no second factor" in manage(target, "remove_second_factor", "lead").stderr
         assert files(target / "evidence") == EVIDENCE
         there, here = rows(source), rows(target)
         assert [row[4] for row in here["auth_user"]] == ["lead"]
@@ -179,3 +187,27 @@ def test_evidence_that_vanishes_while_it_is_copied_makes_the_set_begin_again(tmp
     assert dumps == ["pg_dump", "pg_dump"]
     assert [entry.path for entry in entries] == ["database.dump", "evidence/7/a"]
     assert backup.verify(tmp_path / "set") == entries
+
+
+def test_a_backup_of_another_key_is_told_with_what_it_means(tmp_path, settings):
+    write_set(tmp_path / "old")
+    assert backup.has_our_key(tmp_path / "old"), "of before it was noted"
+    write_set(tmp_path / "ours", key=seals.fingerprint())
+    assert backup.has_our_key(tmp_path / "ours")
+    settings.SECRET_KEY = "another key " * 5
+    assert not backup.has_our_key(tmp_path / "ours")
+    assert settings.SECRET_KEY not in seals.fingerprint()
+
+
+@pytest.mark.django_db
+def test_a_second_factor_is_removed_by_name(capsys, monkeypatch):
+    monkeypatch.setattr(remove_second_factor, "reachable_database", nullcontext)  # the suite's own
+    user = make_user("ada")
+    Authenticator.objects.create(user=user, type="totp", data={"secret": "x"})
+    Authenticator.objects.create(user=make_user("nils"), type="totp", data={"secret": "x"})
+    call_command("remove_second_factor", "ada")
+    assert capsys.readouterr().out == "ada signs in with the password alone now.\n"
+    assert [row.user.username for row in Authenticator.objects.all()] == ["nils"]
+    for name, words in (("ada", "ada has no second factor"), ("eve", "There is no account called eve")):
+        with pytest.raises(CommandError, match=words):
+            call_command("remove_second_factor", name)

@@ -9,6 +9,13 @@ from django.core.management import BaseCommand, CommandError, CommandParser, cal
 
 from config import backup, embedded
 
+OTHER_KEY = """\
+This backup was made with another secret key than the one that is here. With this key
+  - everybody signs in again, and links in mails sent before do not work;
+  - no code of a second factor fits: `manage.py remove_second_factor NAME` lets a person sign in without one;
+  - webhooks sign with new secrets: tell the receivers, or remove and add the addresses again.
+To keep all that, put the old var/secret-key (or SECRET_KEY) in place now and restart."""
+
 
 class Command(BaseCommand):
     help = (
@@ -30,3 +37,5 @@ class Command(BaseCommand):
         except (backup.BackupError, embedded.EmbeddedError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"restored: database and {len(entries) - 1} files of evidence")
+        if not backup.has_our_key(folder):
+            self.stderr.write(OTHER_KEY)
