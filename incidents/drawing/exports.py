@@ -33,7 +33,7 @@ COLUMNS = (
     *("line_from", "line_to"),
 )
 #: Characters that make a spreadsheet read a cell as a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # full-width ones too
 
 
 def table(frame: Frame, window: Window, chosen: Sequence[windows.Choice], source: ReadOnly, cache: Path | None) -> str:
@@ -75,8 +75,8 @@ def _at_most(lane: Lane) -> str:
 def guarded(value: object) -> object:
     """Return a cell value that no spreadsheet reads as a formula.
 
-    >>> [guarded(v) for v in ("=1+1", "-3.5", "+4", "@a", "read", None, -2.5, "\\tx")]
-    ["'=1+1", '-3.5', '+4', "'@a", 'read', None, -2.5, "'\\tx"]
+    >>> [guarded(v) for v in ("=1+1", "-3.5", "+4", "@a", "read", None, -2.5, "\\tx", "\\n=1", "\uff1d1")]
+    ["'=1+1", '-3.5', '+4', "'@a", 'read', None, -2.5, "'\\tx", "'\\n=1", "'\uff1d1"]
     """
     if not isinstance(value, str) or not value.startswith(FORMULA):
         return value

@@ -9,6 +9,7 @@ from django import forms
 from django.utils import timezone
 
 from incidents.content.moments import MomentField, zones
+from incidents.errors import Refused
 from incidents.models.evidence.artifact import CorrectedField
 from incidents.models.judging.case import MarkerKind
 from incidents.models.judging.site_name import NameKind
@@ -17,6 +18,7 @@ from incidents.models.room.incident import Incident
 from rules.case.site_names import problem_of_name, problem_of_text
 
 LONGEST_NOTE = 10_000
+MOST_ROWS = 200
 
 
 class UnknownIsNone(forms.Form):
@@ -179,6 +181,12 @@ class Rows(_FormSet):
 
     deletion_widget = forms.CheckboxInput
 
+    def total_form_count(self) -> int:
+        """Return the number of rows. Raises `Refused` for more than `MOST_ROWS` before any of them is made."""
+        if self.is_bound and (self.management_form.cleaned_data["TOTAL_FORMS"] or 0) > MOST_ROWS:
+            raise Refused(f"A list has at most {MOST_ROWS} rows. Nothing was stored.")
+        return super().total_form_count()
+
     def add_fields(self, form: Any, index: int | None) -> None:
         super().add_fields(form, index)
         if "DELETE" in form.fields:
@@ -196,7 +204,7 @@ class Rows(_FormSet):
 
 def rows_of(form: type[RowForm], extra: int) -> type[Rows]:
     """Return the list class of a row form, with `extra` empty rows."""
-    made = forms.formset_factory(form, formset=Rows, extra=extra, can_delete=True, max_num=200)
+    made = forms.formset_factory(form, formset=Rows, extra=extra, can_delete=True, max_num=MOST_ROWS)
     return cast("type[Rows]", made)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
+from django.db import DataError
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -20,7 +21,7 @@ from incidents.access import Right, Room
 from incidents.content.moments import zone_of
 from incidents.errors import NotAMember, Refused, WrongSecret
 from incidents.models.evidence.artifact import ArtifactState
-from incidents.storage.database import AWAY
+from incidents.storage.database import AWAY, no_text
 from rules.errors import TablesBusy, TablesTooLarge
 
 log = structlog.get_logger(__name__)
@@ -96,6 +97,8 @@ def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> Htt
             answer = view(request, *args, **kwargs)
     except Refused as refused:
         answer = refusal(request, refused)
+    except DataError as error:
+        answer = refusal(request, no_text(error))
     except (TablesTooLarge, TablesBusy) as error:
         log.warning("views.tables", path=request.path, error=str(error))
         words = TOO_MUCH_WORDS if isinstance(error, TablesTooLarge) else BUSY_WORDS

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import InterfaceError, OperationalError, connection, connections
+from django.db import DataError, InterfaceError, OperationalError, connection, connections
+
+from incidents.errors import Refused
 
 T = TypeVar("T")
 AWAY = (OperationalError, InterfaceError)
@@ -38,3 +40,13 @@ def patiently(deed: Callable[[], T], seconds: float = 30.0) -> T:
             connection.close()  # Django does not notice a broken connection by itself
             time.sleep(pause)
             pause = min(pause * 2, 1.0)
+
+
+def no_text(error: DataError) -> Refused:
+    """Return the refusal of a text that the database cannot hold, for a NUL in it; raise any other `DataError` again.
+
+    No person types one, so no form looks for it: it is refused here, wherever it came from.
+    """
+    if "NUL (0x00)" not in str(error):
+        raise error
+    return Refused("What was sent holds a NUL character, which no text can hold. Nothing was stored.")

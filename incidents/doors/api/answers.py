@@ -7,12 +7,13 @@ from functools import wraps
 from typing import Any
 
 import structlog
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern
 from django.utils.cache import add_never_cache_headers
 
 from incidents.errors import Refused
-from incidents.storage.database import AWAY
+from incidents.storage.database import AWAY, no_text
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +34,10 @@ def resource(view: View) -> View:
             if not request.user.is_authenticated:
                 # Said before the room is looked up: the answer is the same for every room and for nonsense.
                 raise Refused(TOKEN_WORDS if "Authorization" in request.headers else SIGN_IN_WORDS, 401)
-            made = view(request, *args, **kwargs)
+            try:
+                made = view(request, *args, **kwargs)
+            except DataError as error:
+                raise no_text(error) from error
         except Refused as refused:
             made = JsonResponse({"error": refused.message}, status=refused.status)
             if refused.status == 401:

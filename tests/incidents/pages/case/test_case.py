@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 from django.urls import reverse
 
@@ -136,3 +137,11 @@ def test_the_names_that_rules_read_are_listed_with_unit_and_words(judged):
     page = client_of(judged.lead).get(reverse("case", args=[judged.slug])).content.decode()
     assert "<code>hist_unit_s</code> (s)" in page
     assert "Say what one unit of the printed values is, in seconds." in page
+
+
+@pytest.mark.parametrize("many", [201, 10**6, 10**9])
+def test_a_list_of_a_million_rows_is_refused_before_any_is_made(judged, many):
+    answer = save(judged.investigator, hosts__TOTAL_FORMS=many, title="Another title")
+    assert answer.status_code == 400
+    assert "at most 200 rows" in answer.content.decode()
+    assert access.enter(judged.lead.user, judged.slug).incident.title != "Another title"
