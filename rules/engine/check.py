@@ -14,6 +14,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -136,6 +137,13 @@ def _parser() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+@cache
+def _catalogue() -> frozenset[str]:
+    """Return the views that the engine finds without a schema: its settings, tables and types."""
+    own = "select view_name from duckdb_views() where internal and schema_name <> 'information_schema'"
+    return frozenset(name for (name,) in _parser().execute(own).fetchall())
+
+
 class _Walk:
     def __init__(self, tables: frozenset[str]) -> None:
         self.allowed = tables
@@ -158,6 +166,8 @@ class _Walk:
             raise Refused(f"the name {name!r} of a WITH part must be lower-case letters, digits and _")
         if name in self.allowed:
             raise Refused(f"the WITH part {name!r} has the name of a table")
+        if name in _catalogue():  # outside of its WITH the name would mean the engine's own view
+            raise Refused(f"the WITH part {name!r} has the name of a view of the engine")
         self.ctes.add(name)
 
     def _part(self, part: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 from rules.engine.check import Refused, check
@@ -103,6 +104,10 @@ REFUSED = {
     "a join on one side only": "select * from syscalls s join pmap p on s.pid = 1",
     "an unlinked join in a part": "with a as (select 1 from syscalls x, syscalls y) select * from a",
     "a part named like a table": "with pmap as (select 1) select * from pmap",
+    "a part named like a view of the engine": "with pg_settings as (select 1 as a) select a from pg_settings",
+    "a part that is out of sight": (
+        "select * from duckdb_tables where table_oid in (with duckdb_tables as (select 1 as a) select a from duckdb_tables)"
+    ),
     "a part with another name": 'with "A b" as (select 1) select * from "A b"',
     "sampling": "select * from syscalls using sample 10",
     "columns by pattern": "select columns('.*') from syscalls",
@@ -131,6 +136,21 @@ ALLOWED = [
 def test_it_refuses(sql: str) -> None:
     with pytest.raises(Refused):
         check(sql, TABLES)
+
+
+def test_no_view_that_the_engine_finds_by_its_bare_name_can_be_a_part() -> None:
+    with duckdb.connect() as connection:
+        views = [name for (name,) in connection.execute("select distinct view_name from duckdb_views()").fetchall()]
+        found = 0
+        for name in views:
+            try:
+                connection.execute(f"select * from {name} limit 0")
+            except duckdb.Error:
+                continue
+            found += 1
+            with pytest.raises(Refused, match="a view of the engine"):
+                check(f"with {name} as (select 1 as a) select a from {name}", TABLES)
+    assert found > 20
 
 
 @pytest.mark.parametrize("sql", ALLOWED)
