@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from parsers.secrets.commands import COMMANDS
+
 Span = tuple[int, int, str]
 """Half-open character range and kind of a secret."""
 
@@ -43,7 +45,8 @@ WORDS = [
         " pw:",
     ),
     *("pass>", "_pass", "storepass", "keypass", "connect ", "conn ", " exp ", " imp ", "$ exp ", "zip -", "7z "),
-    *("card", "kreditkarte", "visa", "pan=", "smbclient"),
+    *("card", "kreditkarte", "visa", "pan="),
+    *(command.word for command in COMMANDS),
     *map(" ".join, "passw pwd secret token apikey api_key authoriz cookie identified sqlplus".split()),
 ]
 """Words that mark secrets, in lower case.
@@ -57,8 +60,9 @@ CLOSER = (
     r"(?:\\{0,3}[\"']?[ \t]{0,8}(?:[=:>]|%3)|[ \t\"',]|\()"
     r"|pw(?:[ \t\"']|[=:][ \t]*[0-9]*[^0-9 \t,;)])|identified +by|authorization|cookie|x-api-|x-auth-|private key|hooks\.slack|aws"
     r"|(?:sqlplus|rman|sqlldr|expdp|impdp|exp|imp|conn|connect|userid)[ \t\"'=\\][^@/]*/"
-    r"|(?:mysql|maria|sshpass|ldap|redis-cli|mongo|psql|ipmitool|sqlcmd|isql|osql|bcp|zip|7z|snmp|curl|wget|smbcl).*[ \"']-"
+    r"|(?:mysql|maria|sshpass|ldap|redis-cli|mongo|psql|ipmitool|sqlcmd|isql|osql|zip|7z|snmp|curl|wget).*[ \"']-"
     r"|(?:card|karte|pan|visa)[^0-9]*[3-6][0-9]{12}|(?:p a s s|p w d|s e c r|t o k e|p i k e|p i _|u t h o|o o k i|i d e n|s q l p)"
+    rf"|{'|'.join(command.near or re.escape(command.word) for command in COMMANDS)}"
 )
 """Pattern that a line with one of `WORDS` must also match. Rust syntax."""
 
@@ -169,16 +173,16 @@ _PATTERNS = tuple(
         ("password", ("mongo",), rf"""(mongo[a-z]{{0,8}}\b[^\n]{{0,160}}?[ "']-p{_NEXT}){_VALUE}"""),
         (
             "password",
-            ("zip", "ipmitool", "sql", "bcp"),
-            rf"""(?<![A-Za-z])((?:(?-i:zip|unzip)|ipmitool|sqlcmd|isql|osql|bcp)\b[^\n]{{0,160}}?[ "'](?-i:-P){_NEXT}?){_VALUE}""",
+            ("zip", "ipmitool", "sql"),
+            rf"""(?<![A-Za-z])((?:(?-i:zip|unzip)|ipmitool|sqlcmd|isql|osql)\b[^\n]{{0,160}}?[ "'](?-i:-P){_NEXT}?){_VALUE}""",
         ),
+        *(("password", (command.word,), f"({command.before}){_VALUE}") for command in COMMANDS),
         ("password", ("7z",), rf"""(?<![A-Za-z0-9])(7z[a-z]?\b[^\n]{{0,120}}?[ "']-p){_VALUE}"""),
         (
             "password",
             ("snmp",),
             rf"""(snmp(?:walk|get|set|bulkwalk)\b[^\n]{{0,120}}?[ "']-(?-i:c|A|X){_NEXT}){_VALUE}""",
         ),
-        ("password", ("smbclient",), r"""(smbclient\b[^\n]{0,120}?-U[ =]?["']?[^\s%"']{1,60}%)([^\s"']{1,100})"""),
         (
             "password",
             ("curl", "wget"),
