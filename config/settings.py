@@ -48,6 +48,18 @@ CSRF_TRUSTED_ORIGINS = [EXHIBIT_URL]
 DEBUG = env_bool("EXHIBIT_DEBUG", False)
 
 
+def refuse_any_proxy(named: list[str]) -> None:
+    """Stop the start if every caller may say whose address it has: uvicorn would take the leftmost, which callers write."""
+    if "*" in named:
+        raise ImproperlyConfigured(
+            "FORWARDED_ALLOW_IPS=*: then every caller could name any address as its own and try passwords without end. "
+            "Write the proxy's address or network, such as 172.16.0.0/12."
+        )
+
+
+refuse_any_proxy(env_list("FORWARDED_ALLOW_IPS"))
+
+
 def secret_key(path: Path) -> str:
     """Return the key stored in `path`, mode 0600; the first process to start creates it."""
     if not path.exists():

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from config import env, settings
 
@@ -101,3 +104,33 @@ def test_a_database_address_is_taken_apart():
 def test_a_database_address_of_another_kind_is_refused(url):
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL"):
         settings.database(url)
+
+
+def test_no_caller_can_claim_any_address():
+    with pytest.raises(ImproperlyConfigured, match="FORWARDED_ALLOW_IPS"):
+        settings.refuse_any_proxy(["*"])
+    settings.refuse_any_proxy(["172.16.0.0/12", "::1"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "told", "expected"),
+    [
+        ("172.18.0.5", "203.0.113.9", "203.0.113.9"),
+        ("172.18.0.5", "192.0.2.66, 203.0.113.9", "203.0.113.9"),  # the left one was written by the caller
+        ("172.18.0.5", "192.0.2.66, 203.0.113.9, 172.18.0.4", "203.0.113.9"),
+        ("203.0.113.9", "192.0.2.66", "203.0.113.9"),  # not by way of a proxy
+    ],
+)
+def test_the_server_believes_named_proxies_from_the_right(peer, told, expected):
+    """What docs/operations.md recommends, with the middleware that uvicorn puts around the application."""
+    seen = []
+
+    async def application(scope, receive, send):
+        seen.append(scope["client"][0])
+
+    async def unused(*_):
+        raise AssertionError
+
+    scope = {"type": "http", "client": (peer, 1), "headers": [(b"x-forwarded-for", told.encode())]}
+    asyncio.run(ProxyHeadersMiddleware(application, "172.16.0.0/12")(cast("Any", scope), unused, unused))
+    assert seen == [expected]
