@@ -63,6 +63,10 @@ class ReaderFault(Exception):
         self.trace = trace
 
 
+class DiskFull(Exception):
+    """There was no room for the tables. What is written stays, and the reading goes on from there when there is."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a reading brought: `report` is the JSON object of the command line, None if nothing is known of the file.
@@ -118,7 +122,7 @@ class Reader:
         `progress` is called with the last numbers at least every LOOK_S, also when nothing new was read; whatever it
         raises ends the reading and the child at once. A reading that was ended continues when it is asked for again.
 
-        Raises ReaderFault after an error of ours; what is wrong with the file is the outcome's `error`.
+        Raises DiskFull, and ReaderFault after an error of ours; what is wrong with the file is the outcome's `error`.
         """
         self.warm()
         size = path.stat().st_size
@@ -147,6 +151,9 @@ class Reader:
         if "large" in end:
             self.close()
             return Outcome(None, self._too_much(""))
+        if "full" in end:
+            self.close()
+            raise DiskFull
         if "fault" in end:
             self.close()
             raise ReaderFault(end["fault"]["type"], end["fault"]["trace"])

@@ -4,11 +4,13 @@ killed.
 It says {"ready": true} once. A request is {"path", "hints", "out", "processes", "known", "name", "sha256", "cpu_s"}. While it reads, the child says
 {"progress": [lines, bytes, bytes_total]}; the last answer is {"end": {...}} with `report` (the JSON object of the
 command line, null if nothing is known), `error` ({"type", "text"} or null), `misfits`, `cut_off`; or with `fault`
-({"type", "trace"}) after an error of ours, or `large` where memory was not enough.
+({"type", "trace"}) after an error of ours, `large` where memory was not enough, or `full` where the
+disk was.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -94,10 +96,17 @@ def read_one(request: Mapping[str, Any], progress: Callable[[Progress], None]) -
         }
     except MemoryError:
         return {"large": True}
-    except Exception as fault:  # the parent shows its type and logs the trace
+    except OSError as fault:
+        return {"full": True} if fault.errno in (errno.ENOSPC, errno.EDQUOT) else _fault(fault)
+    except Exception as fault:
         if str(fault) == NO_THREAD:
             return {"large": True}
-        return {"fault": {"type": type(fault).__name__, "trace": traceback.format_exc(limit=20)[-8000:]}}
+        return _fault(fault)
+
+
+def _fault(fault: Exception) -> Json:
+    """Return an error of ours; the parent shows its type and logs the trace."""
+    return {"fault": {"type": type(fault).__name__, "trace": traceback.format_exc(limit=20)[-8000:]}}
 
 
 def _allow_seconds(cpu_s: int) -> None:

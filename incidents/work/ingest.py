@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -34,7 +35,7 @@ from parsers.errors import (
     WrongFormat,
 )
 from parsers.progress import Progress
-from parsers.reader import Bounds, Outcome
+from parsers.reader import Bounds, DiskFull, Outcome
 from parsers.reader import Reader as FileReader
 from rules.case.case_yaml import CaseFile, load_case_yaml
 from rules.errors import CaseInvalid
@@ -60,6 +61,11 @@ READ_AS_TEXT = (
 PROGRESS_S = 1.0  # minimum interval between two reports of progress
 TURN_S = 20.0  # seconds after which a reading leaves the workers of small files
 LARGE_TURN_S = 60.0  # seconds after which a reading that came further gives way, if another room waits
+SPACE_AGAIN = timedelta(seconds=60)
+NO_SPACE = (
+    "The server's disk for evidence is full, so reading waits. Nothing is lost: it goes on by itself where it stopped, "
+    "within a minute after an administrator has made room."
+)
 CUT_OFF = (
     "The last line stops in the middle: the file seems to be cut there. What comes before was read; if you have the "
     "rest, add the whole file."
@@ -109,6 +115,9 @@ def ingest(job: Job) -> None:
             )
         except _TurnOver:
             patiently(lambda: job.give_way(Queue.LARGE))
+            return
+        except DiskFull:
+            patiently(lambda: _wait_for_space(job, artifact))
             return
         except LeaseLost:
             artifact.refresh_from_db()
@@ -184,6 +193,16 @@ def _begin(job: Job, artifact: Artifact) -> Reading | None:
             reading = Reading.objects.create(artifact=artifact, number=last + 1, hints=hints)
         _set(artifact, state=ArtifactState.READING, cause=None, lines_read=0, bytes_read=0)
         return reading
+
+
+def _wait_for_space(job: Job, artifact: Artifact) -> None:
+    """Let the reading wait until somebody made room; it goes on by itself, however long that takes."""
+    with transaction.atomic():
+        RoomCounter.lock(artifact.incident_id)
+        job.rest(SPACE_AGAIN, NO_SPACE)
+        artifact.refresh_from_db()
+        if not artifact.purged:
+            _set(artifact, state=ArtifactState.QUEUED, cause=NO_SPACE)
 
 
 def _begin_anew(job: Job, reading: Reading) -> None:

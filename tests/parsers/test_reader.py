@@ -12,7 +12,7 @@ import pytest
 import parsers.reading
 from parsers.errors import NotText, TookTooLong, TookTooMuch
 from parsers.progress import Progress
-from parsers.reader import Bounds, Outcome, Reader, ReaderFault
+from parsers.reader import Bounds, DiskFull, Outcome, Reader, ReaderFault
 from parsers.reader_child import read_one
 from parsers.tables import parquet
 from parsers.text.source import Hints
@@ -159,6 +159,23 @@ def test_progress_is_told_also_while_nothing_comes(reader: Reader, truss: Path, 
     told: list[float] = []
     reader.read(truss, {}, tmp_path / "out", progress=lambda progress: told.append(time.monotonic()))
     assert told
+
+
+def test_a_full_disk_is_neither_the_files_fault_nor_ours(
+    reader: Reader, truss: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_: object, **more: object) -> None:
+        with open("/dev/full", "wb", buffering=0) as file:
+            file.write(b"x")
+
+    request = {"path": str(truss), "out": str(tmp_path / "out"), "hints": {}, "processes": 1, "known": [], "name": None}
+    monkeypatch.setattr(parsers.reading, "read", full)
+    assert read_one(request | {"sha256": None}, nobody) == {"full": True}
+    monkeypatch.setattr(reader, "_end", lambda *_: {"full": True})
+    with pytest.raises(DiskFull):
+        reader.read(truss, {}, tmp_path / "out", progress=nobody)
+    monkeypatch.undo()
+    assert reader.read(truss, {}, tmp_path / "out", progress=nobody).error is None
 
 
 def test_a_fault_of_ours_is_raised(reader: Reader, tmp_path: Path):

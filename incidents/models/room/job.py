@@ -206,6 +206,12 @@ class Job(models.Model):
         if not self._mine().update(**values):
             raise LeaseLost
 
+    def rest(self, delay: timedelta, cause: str) -> None:
+        """Return a job to its queue that cannot go on for a while; such a turn is no failed try."""
+        values = {"state": JobState.QUEUED, "lease_until": None, "not_before": timezone.now() + delay, "cause": cause}
+        if not self._mine().update(**values, turns=F("turns") + 1):
+            raise LeaseLost
+
     def queue_again(self, delay: timedelta = timedelta(0), cause: str | None = None) -> None:
         """Return the job to the queue. A judgement is dropped if a newer one is waiting: that one covers it."""
         waiting = Job.objects.filter(incident_id=self.incident_id, kind=JobKind.JUDGE, state=JobState.QUEUED)

@@ -25,7 +25,7 @@ from incidents.models.room.job import LEASE, Job
 from incidents.storage import live, store
 from incidents.work import ingest
 from parsers.errors import LimitExceeded
-from parsers.reader import Bounds, Outcome
+from parsers.reader import Bounds, DiskFull, Outcome
 from parsers.tables import parquet
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_room, run_jobs
 
@@ -232,6 +232,32 @@ class TestIngest:
         run_jobs("small")
         artifact.refresh_from_db()
         assert artifact.state == "read"
+
+    def test_while_the_disk_is_full_a_file_waits_and_then_goes_on_by_itself(self, monkeypatch):
+        artifact = make_artifact(make_room())
+        read = ingest._READER.read
+        full = 4  # more often than a job is tried
+
+        def reads(*args, **more):
+            nonlocal full
+            if full:
+                full -= 1
+                raise DiskFull
+            return read(*args, **more)
+
+        monkeypatch.setattr(ingest._READER, "read", reads)
+        for _ in range(4):
+            tasks.work("small")
+            artifact.refresh_from_db()
+            job = Job.objects.get()
+            assert (artifact.state, job.state) == ("queued", "queued")
+            assert artifact.cause == ingest.NO_SPACE
+            assert run_jobs("small") == 0, "it is not tried without a pause"
+            Job.objects.update(not_before=timezone.now())
+        run_jobs("small")
+        artifact.refresh_from_db()
+        assert (artifact.state, artifact.cause) == ("read", None)
+        assert artifact.readings.count() == 1, "the reading that was begun goes on"
 
     def test_a_worker_that_dies_again_and_again_is_given_up(self):
         room = make_room()
