@@ -166,6 +166,7 @@ class Job(models.Model):
             models.Index(fields=("queue", "created_at"), name="job_waiting", condition=Q(state=JobState.QUEUED)),
             models.Index(fields=("lease_until",), name="job_leases", condition=Q(state=JobState.RUNNING)),
             models.Index(fields=("incident", "-created_at"), name="job_by_room"),
+            models.Index(fields=("finished_at",), name="job_failed", condition=Q(state=JobState.FAILED)),
         )
 
     def __str__(self) -> str:
