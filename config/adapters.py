@@ -49,7 +49,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no types
-    """Keep the secrets of second factors sealed, so that a copy of the database alone opens no account."""
+    """Keep the secrets of second factors sealed, so that a copy of the database alone gives nobody their codes."""
 
     def encrypt(self, text: str) -> str:
         return seals.seal(text)

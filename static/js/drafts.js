@@ -43,9 +43,11 @@
     if (!text.trim() || (text === began && !form.hasAttribute("data-merge")))
       return void localStorage.removeItem(key(form));
     const fields = Object.fromEntries(hidden(form).map((input) => [input.name, input.value]));
-    const draft = { text, fields, at: Date.now(), href: home(form) };
+    put(form, text, fields);
+  }
+  function put(form, text, fields) {
     try {
-      localStorage.setItem(key(form), JSON.stringify(draft));
+      localStorage.setItem(key(form), JSON.stringify({ text, fields, at: Date.now(), href: home(form) }));
     } catch {
       say("This browser has no room left for drafts: what you type is kept in this page only.");
     }
@@ -227,7 +229,7 @@
         .filter((input) => !["client", "version"].includes(input.name)) // those of what was sent
         .map((input) => [input.name, input.value]),
     );
-    localStorage.setItem(key(form), JSON.stringify({ text, fields, at: Date.now(), href: home(form) }));
+    put(form, text, fields);
     return text;
   }
   // A form that stays where it is after its text was sent (that of the lines page) is empty for the next one.
