@@ -249,7 +249,10 @@ MATRIX: dict[str, list[Row]] = {
     "search": [
         Row(None, args=nothing, data={"q": "wait"}),
         Row(None, args=nothing, data={"q": "wait", "kind": "note"}),
-        Row(None, args=nothing, data={"q": "wait", "kind": "line", "room": "x", "artifact": "1", "page": "1"}),
+        Row(None, args=nothing, data={"q": "wait", "kind": "line"}),
+        Row(
+            None, ok=(404,), args=nothing, data={"q": "wait", "kind": "line", "room": "x", "artifact": "1", "page": "1"}
+        ),
     ],
     "similar": [Row("viewer")],
     "join": [Row("open", args=invitation, anonymous=200), Row(None, "post", (302,), invitation, anonymous=200)],
