@@ -22,10 +22,7 @@ class Protocol(HttpToolsProtocol):
         super().__init__(*args, **more)
         self._in_head, self._head = True, 0
         self._patience: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        super().connection_made(transport)
-        self._wait_for_head()
+        self._wait_for_head()  # uvicorn makes a protocol when somebody connects
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
@@ -51,7 +48,10 @@ class Protocol(HttpToolsProtocol):
 
     def _wait_for_head(self) -> None:
         self._stop_waiting()
-        self._patience = self.loop.call_later(HEAD_S, self.transport.close)
+        self._patience = self.loop.call_later(HEAD_S, self._leave)
+
+    def _leave(self) -> None:
+        self.transport.close()
 
     def _stop_waiting(self) -> None:
         if self._patience is not None:
