@@ -110,9 +110,14 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
     return Incident.objects.filter(memberships__user=user)
 
 
+def is_administrator(user: User | AnonymousUser) -> bool:
+    """Tell whether this person administers the site."""
+    return user.is_active and user.is_superuser
+
+
 def require_administrator(user: User | AnonymousUser) -> None:
     """Raise `Refused` with 403 for everybody but an administrator of the site."""
-    if not (user.is_active and user.is_superuser):
+    if not is_administrator(user):
         raise Refused("Only administrators of this site see this page.", 403)
 
 

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from incidents.access import is_administrator
 from incidents.actions import names
 from incidents.actions.closing_accounts import close_account
 from incidents.errors import Refused
@@ -121,7 +122,7 @@ class SiteNameAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # as above
     actions = ("remove", "put_back")
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_active and request.user.is_superuser)
+        return is_administrator(request.user)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_module_permission(request)

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from incidents.access import Right, Room
+from incidents.access import Right, Room, is_administrator
 from incidents.actions.record import Deed, deed
 from incidents.content.names import known_as
 from incidents.errors import NotAllowed, Refused
@@ -75,7 +75,7 @@ def put_back_for_all(user: User, id: int) -> SiteName:
 
 
 def _of_site(user: User) -> QuerySet[SiteName]:
-    if not (user.is_active and user.is_superuser):
+    if not is_administrator(user):
         raise NotAllowed("an administrator")
     return SiteName.objects.filter(incident__isnull=True)
 

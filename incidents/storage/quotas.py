@@ -18,6 +18,7 @@ from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.evidence.upload import Upload
 from incidents.models.room.incident import Incident
 from incidents.storage import store
+from incidents.storage.sizes import in_words
 
 DAY = timedelta(days=1)
 SAFE = "Nothing that is here was touched."
@@ -41,14 +42,14 @@ class Left:
             )
         if size > self.room:
             raise OverQuota(
-                f"This room takes at most {_words(settings.EXHIBIT_ROOM_BYTES)} (EXHIBIT_ROOM_BYTES), and the file has "
-                f"{_words(size)}: {_words(max(self.room, 0))} are left. {SAFE} Send a part of it, or ask an administrator.",
+                f"This room takes at most {in_words(settings.EXHIBIT_ROOM_BYTES)} (EXHIBIT_ROOM_BYTES), and the file has "
+                f"{in_words(size)}: {in_words(max(self.room, 0))} are left. {SAFE} Send a part of it, or ask an administrator.",
                 507,
             )
         if size > self.day:
             raise OverQuota(
-                f"One sender may bring {_words(settings.EXHIBIT_DAY_BYTES)} within 24 hours (EXHIBIT_DAY_BYTES), and "
-                f"the file has {_words(size)}: {_words(max(self.day, 0))} are left. {SAFE} Wait, send a part of it, or "
+                f"One sender may bring {in_words(settings.EXHIBIT_DAY_BYTES)} within 24 hours (EXHIBIT_DAY_BYTES), and "
+                f"the file has {in_words(size)}: {in_words(max(self.day, 0))} are left. {SAFE} Wait, send a part of it, or "
                 "ask an administrator.",
                 429,
             )
@@ -112,8 +113,3 @@ def _still_to_come() -> int:
     """Return the bytes that all uploads under way announced and did not send yet."""
     announced = _under_way().values_list("pk", "size")
     return sum(max(size - store.incoming_size(id), 0) for id, size in announced)
-
-
-def _words(size: int) -> str:
-    amount, unit = (size / 2**30, "GiB") if size >= 2**30 else (size / 2**20, "MiB")
-    return f"{amount:,.1f} {unit}"

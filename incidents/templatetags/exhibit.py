@@ -20,6 +20,7 @@ from incidents.content.names import known_as, letters_of
 from incidents.content.report import layer_name
 from incidents.content.visible import visible
 from incidents.content.wrapping import pieces, unparted
+from incidents.storage.sizes import in_words
 
 register = template.Library()
 
@@ -51,15 +52,8 @@ def thin(number: int | float | None) -> str:
 
 @register.filter
 def size(count: int | None) -> str:
-    """Write a number of bytes in the largest unit that keeps it at or above one."""
-    if count is None:
-        return ""
-    amount = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024:
-            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    return f"{amount:.1f} TiB"
+    """Write a number of bytes with its unit; None stays empty."""
+    return "" if count is None else in_words(count)
 
 
 @register.filter

@@ -199,7 +199,7 @@ def _wait_for_space(job: Job, artifact: Artifact) -> None:
     """Let the reading wait until somebody made room; it goes on by itself, however long that takes."""
     with transaction.atomic():
         RoomCounter.lock(artifact.incident_id)
-        job.rest(SPACE_AGAIN, NO_SPACE)
+        job.give_way(job.queue, SPACE_AGAIN, NO_SPACE)
         artifact.refresh_from_db()
         if not artifact.purged:
             _set(artifact, state=ArtifactState.QUEUED, cause=NO_SPACE)

@@ -201,16 +201,19 @@ class Job(models.Model):
         waiting = Job.objects.filter(queue=self.queue, state=JobState.QUEUED)
         return waiting.exclude(incident_id=self.incident_id).exists()
 
-    def give_way(self, queue: Queue) -> None:
-        """Return a job that goes on where it stopped to a queue, so that others have their turn."""
-        values = {"state": JobState.QUEUED, "lease_until": None, "queue": queue, "turns": F("turns") + 1}
-        if not self._mine().update(**values):
-            raise LeaseLost
+    def give_way(self, queue: str, delay: timedelta = timedelta(0), cause: str | None = None) -> None:
+        """Return a job to a queue that goes on later where it stopped: others have their turn, or it waits for `cause`.
 
-    def rest(self, delay: timedelta, cause: str) -> None:
-        """Return a job to its queue that cannot go on for a while; such a turn is no failed try."""
-        values = {"state": JobState.QUEUED, "lease_until": None, "not_before": timezone.now() + delay, "cause": cause}
-        if not self._mine().update(**values, turns=F("turns") + 1):
+        Such a turn is no failed try.
+        """
+        values = {
+            "state": JobState.QUEUED,
+            "lease_until": None,
+            "queue": queue,
+            "cause": cause,
+            "turns": F("turns") + 1,
+        }
+        if not self._mine().update(**values, not_before=timezone.now() + delay if delay else None):
             raise LeaseLost
 
     def queue_again(self, delay: timedelta = timedelta(0), cause: str | None = None) -> None:
