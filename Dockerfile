@@ -24,4 +24,4 @@ USER 10001:10001
 ENV EXHIBIT_VAR=/data EXHIBIT_LOG_FORMAT=json
 VOLUME /data
 EXPOSE 8000
-CMD ["python", "-m", "uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--http", "config.http:Protocol", "--lifespan", "off", "--timeout-graceful-shutdown", "10", "--no-access-log", "--no-server-header"]
+CMD ["python", "-m", "uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--http", "config.http:Protocol", "--lifespan", "on", "--timeout-graceful-shutdown", "10", "--no-access-log", "--no-server-header"]

@@ -6,6 +6,7 @@ separate application, and all other bodies are limited before they reach Django.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from typing import Any
@@ -22,12 +23,12 @@ pages = get_asgi_application()
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
-    """Dispatch one connection to the upload applications or to Django.
-
-    Started with `--lifespan off`: any scope but http is a mistake in the server's options.
-    """
+    """Dispatch one connection to the upload applications or to Django, and watch the database while the server runs."""
+    if scope["type"] == "lifespan":
+        await _life(receive, send)
+        return
     if scope["type"] != "http":
-        raise ValueError(f"cannot serve {scope['type']!r} connections; start the server with --lifespan off")
+        raise ValueError(f"cannot serve {scope['type']!r} connections")
     if UPLOADS.match(scope["path"]):
         from incidents.doors.uploads import application as uploads  # after Django's set-up: it reads models
 
@@ -40,6 +41,24 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         else:
             await upload_links.guarded(scope, receive, send, pages)
     else:
-        from incidents.doors.bodies import limited
+        from config.away import not_waiting
 
-        await limited(scope, receive, send, pages)
+        await not_waiting(scope, receive, send, _page)
+
+
+async def _page(scope: Any, receive: Any, send: Any) -> None:
+    from incidents.doors.bodies import limited
+
+    await limited(scope, receive, send, pages)
+
+
+async def _life(receive: Any, send: Any) -> None:
+    """Watch the database from the server's start to its end."""
+    from incidents.storage import pulse
+
+    await receive()
+    watching = asyncio.create_task(pulse.watch())
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    watching.cancel()
+    await send({"type": "lifespan.shutdown.complete"})

@@ -19,7 +19,7 @@ def web(host: str, port: int) -> list[str]:
     return [
         *("python", "-m", "uvicorn", "config.asgi:application", "--host", host, "--port", str(port)),
         *("--http", "config.http:Protocol"),
-        *("--lifespan", "off", "--timeout-graceful-shutdown", str(GRACE_S)),
+        *("--lifespan", "on", "--timeout-graceful-shutdown", str(GRACE_S)),
         # URLs of invitations and of the first administrator are secrets: they must not be logged.
         *("--no-access-log", "--no-server-header"),
     ]

@@ -104,6 +104,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.away.at_once",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -170,7 +171,9 @@ DATABASES = {"default": database(DATABASE_URL or embedded.database_url(EXHIBIT_V
 # Connections in the web process's pool; 0 opens one per HTTP request. Workers and commands have one each and no pool.
 _pool = env_int("EXHIBIT_DB_POOL", 10)
 if env_str("EXHIBIT_PROCESS") == "web" and _pool:  # set by config/asgi.py, not by people
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 10}
+    # The pool tries to connect again for two seconds only: later attempts begin with a request, and not up to minutes
+    # after the database is back.
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 10, "reconnect_timeout": 2}
 
 # URL of a Redis or Valkey, redis://:password@host:6379/0 or unix:///path. If unset: the embedded broker.
 REDIS_URL = env_secret("REDIS_URL")

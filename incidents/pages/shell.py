@@ -72,7 +72,7 @@ def page(view: View) -> View:
                 return redirect_to_login(request.get_full_path())
             return answered(view, request, *args, **kwargs)
         except AWAY as error:
-            return away(request, error)
+            return away(request, str(error))
 
     return inside
 
@@ -107,9 +107,9 @@ def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> Htt
     return answer
 
 
-def away(request: HttpRequest, error: Exception) -> HttpResponse:
+def away(request: HttpRequest, why: str) -> HttpResponse:
     """Answer that the database is away, with a page that needs no database; after a GET it reloads by itself."""
-    log.warning("views.database_away", path=request.path, error=str(error))
+    log.warning("views.database_away", path=request.path, why=why)
     again = request.method == "GET" and not is_part(request)
     answer: HttpResponse
     if wants_json(request):

@@ -15,6 +15,7 @@ from incidents.actions import accounts as actions
 from incidents.actions import closing_accounts
 from incidents.errors import Refused, WrongSecret
 from incidents.pages.rooms.views import request_user
+from incidents.storage import pulse
 from incidents.work import queries
 
 
@@ -99,12 +100,18 @@ def close(request: HttpRequest) -> HttpResponse:
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
     """Answer whether the database responds, for load balancers and containers. `?fences`: also limits of queries."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("select 1")
-    except DatabaseError:
+    if pulse.away() or not _database_answers():
         return JsonResponse({"ok": False, "database": "away"}, status=503)
     if "fences" not in request.GET:
         return JsonResponse({"ok": True})
     held = dict(queries.fences()) if settings.EXHIBIT_ASK else {}
     return JsonResponse({"ok": True, "ask": "on" if settings.EXHIBIT_ASK else "off", "fences": held})
+
+
+def _database_answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("select 1")
+    except DatabaseError:
+        return False
+    return True
