@@ -22,9 +22,11 @@ def silence(monkeypatch):
     return event
 
 
-def answered(path: str, **headers: str) -> HttpResponse:
+def answered(path: str) -> HttpResponse:
     page = away.at_once(lambda request: HttpResponse("the page"))
-    return page(RequestFactory().get(path, headers=headers))
+    answer = page(RequestFactory().get(path))
+    assert isinstance(answer, HttpResponse)
+    return answer
 
 
 def test_pages_are_refused_in_words_while_the_database_is_away(silence):

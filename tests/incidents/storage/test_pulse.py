@@ -73,7 +73,8 @@ def test_an_error_is_silence_at_once_and_the_next_answer_ends_it(quick, monkeypa
             raise refusals.pop()
         return Held()
 
-    breaks, refusals, closed = [psycopg.OperationalError("cut")], [], []
+    breaks, refusals = [psycopg.OperationalError("cut")], []
+    closed: list[Held] = []
     monkeypatch.setattr(psycopg.AsyncConnection, "connect", connect)
 
     async def follow() -> list[object]:
