@@ -7,7 +7,12 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
+from parsers import kernel_fences
+
+HERE = Path(__file__).resolve().parent
 _PDEATHSIG, _NO_NEW_PRIVS = 1, 38
 _NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
 MB = 1024 * 1024
@@ -20,12 +25,13 @@ def fence(
     cpu_s: int | None = None,
     writes: bool = False,
     files: int = 256,
+    folders: Sequence[Path] = (),
 ) -> dict[str, bool]:
     """Give up the rights that the work does not need, and return for each fence whether it holds.
 
     `address_mb` limits the address space, `data_mb` the memory that the process may write to, `cpu_s` its processor
-    time, `files` its open files; None sets no limit. Unless it `writes`, it can write no file. Call it before any thread
-    exists.
+    time, `files` its open files; None sets no limit. Unless it `writes`, it can write no file. With `folders` it reaches
+    no other files but those of Python, the system's libraries and the parsers. Call it before any thread exists.
     """
     held: dict[str, bool] = {}
     libc = ctypes.CDLL(None, use_errno=True)
@@ -36,6 +42,9 @@ def fence(
         # the right to write into folders of others in it.
         own = 0 if os.geteuid() == 0 else _NEWUSER
         held["no_network"] = libc.unshare(own | _NEWNET | _NEWIPC) == 0
+        held["no_sockets"] = kernel_fences.refuse_calls()
+        if folders:
+            held["own_files_only"] = kernel_fences.reach_only(folders, HERE)
     limits = {"few_files": (resource.RLIMIT_NOFILE, files), "no_core_file": (resource.RLIMIT_CORE, 0)}
     if address_mb is not None:
         limits["memory_limited"] = resource.RLIMIT_AS, address_mb * MB

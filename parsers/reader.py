@@ -15,6 +15,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,10 +82,16 @@ class Outcome:
 
 
 class Reader:
-    """A child process that reads one file after the other. Not for several threads at once."""
+    """A child process that reads one file after the other. Not for several threads at once.
 
-    def __init__(self, bounds: Bounds | None = None) -> None:
+    `folders`: where everything lies that it reads and writes; it reaches no other files where the kernel has a fence
+    for it. Without them it reaches all.
+    """
+
+    def __init__(self, bounds: Bounds | None = None, folders: Sequence[Path] = ()) -> None:
         self.bounds = bounds or Bounds()
+        self.folders = tuple(folders)
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._readings = 0
         self._ready = False
@@ -96,6 +103,15 @@ class Reader:
         if self._process is None:
             self._process, self._readings, self._ready = self._start(), 0, False
 
+    def fences(self) -> dict[str, bool]:
+        """Start a child, return which fences hold around it on this machine, and end it. Not while it reads."""
+        self.warm()
+        assert self._process is not None
+        assert self._process.stdout is not None
+        said: dict[str, dict[str, bool]] = json.loads(self._process.stdout.readline() or b"{}")
+        self.close()
+        return said.get("fences", {})
+
     def close(self) -> None:
         """Kill the child and the processes that help it; a second call does nothing."""
         process, self._process = self._process, None
@@ -104,6 +120,9 @@ class Reader:
                 os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.communicate()
+        scratch, self._scratch = self._scratch, None
+        if scratch is not None:
+            scratch.cleanup()
 
     def read(
         self,
@@ -190,6 +209,8 @@ class Reader:
                     if "ready" in said:
                         self._ready = True
                         continue
+                    if "fences" in said:
+                        continue
                     if "end" in said:
                         end: dict[str, Any] = said["end"]
                         return end
@@ -215,9 +236,12 @@ class Reader:
         return TookTooMuch(f"reading needed more than the {self.bounds.memory_mb} MB that a file may use{how}")
 
     def _start(self) -> subprocess.Popen[bytes]:
-        kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
+        kept = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
+        self._scratch = tempfile.TemporaryDirectory(prefix="exhibit-reading-")
+        kept["TMPDIR"] = self._scratch.name
+        folders = [str(folder) for folder in (*self.folders, self._scratch.name)] if self.folders else []
         return subprocess.Popen(
-            [sys.executable, "-m", "parsers.reader_child", str(self.bounds.memory_mb)],
+            [sys.executable, "-m", "parsers.reader_child", str(self.bounds.memory_mb), *folders],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,11 +1,11 @@
-"""The child process that reads files: `python -m parsers.reader_child MB`. It reads and answers JSON lines, and may be
-killed.
+"""The child process that reads files: `python -m parsers.reader_child MB [FOLDER ...]`. It reads and answers JSON lines,
+and may be killed.
 
-It says {"ready": true} once. A request is {"path", "hints", "out", "processes", "known", "name", "sha256", "cpu_s"}. While it reads, the child says
-{"progress": [lines, bytes, bytes_total]}; the last answer is {"end": {...}} with `report` (the JSON object of the
-command line, null if nothing is known), `error` ({"type", "text"} or null), `misfits`, `cut_off`; or with `fault`
-({"type", "trace"}) after an error of ours, `large` where memory was not enough, or `full` where the
-disk was.
+It says {"fences": {name: whether it holds}} at once, and {"ready": true} when it can read. A request is {"path",
+"hints", "out", "processes", "known", "name", "sha256", "cpu_s"}. While it reads, the child says {"progress": [lines,
+bytes, bytes_total]}; the last answer is {"end": {...}} with `report` (the JSON object of the command line, null if
+nothing is known), `error` ({"type", "text"} or null), `misfits`, `cut_off`; or with `fault` ({"type", "trace"}) after an
+error of ours, `large` where memory was not enough, or `full` where the disk was.
 """
 
 from __future__ import annotations
@@ -51,13 +51,8 @@ class _Said:
             self._say({"progress": [progress.lines, progress.bytes, progress.bytes_total]})
 
 
-def serve(requests: IO[str], answers: IO[str]) -> None:
+def serve(requests: IO[str], say: Callable[[Json], None]) -> None:
     """Answer requests, one JSON line each, until the input ends."""
-
-    def say(what: Json) -> None:
-        answers.write(json.dumps(what) + "\n")
-        answers.flush()
-
     say({"ready": True})
     for line in requests:
         request = json.loads(line)
@@ -118,16 +113,22 @@ def _allow_seconds(cpu_s: int) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Restrict the process to `memory in MB`, load the formats, then serve."""
-    (memory_mb,) = (int(a) for a in arguments)
-    fence(data_mb=memory_mb, writes=True, files=1024)
+    """Restrict the process to `memory in MB` and to the files of `folders`, if there are any; load the formats, serve."""
+    memory_mb, *folders = arguments
+    held = fence(data_mb=int(memory_mb), writes=True, files=1024, folders=[Path(folder) for folder in folders])
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # nothing that a library prints may stand between the answers
+
+    def say(what: Json) -> None:
+        answers.write(json.dumps(what) + "\n")
+        answers.flush()
+
+    say({"fences": held})
     lean()
     from parsers.registry import modules
 
     modules()
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # nothing that a library prints may stand between the answers
-    serve(sys.stdin, answers)
+    serve(sys.stdin, say)
 
 
 if __name__ == "__main__":  # pragma: no cover - runs in the child

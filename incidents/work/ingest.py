@@ -5,9 +5,10 @@ from __future__ import annotations
 import atexit
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import structlog
@@ -73,7 +74,8 @@ CUT_OFF = (
 
 
 _READER = FileReader(
-    Bounds(settings.EXHIBIT_READ_MB, settings.EXHIBIT_READ_SECONDS, settings.EXHIBIT_READ_SECONDS_PER_MB)
+    Bounds(settings.EXHIBIT_READ_MB, settings.EXHIBIT_READ_SECONDS, settings.EXHIBIT_READ_SECONDS_PER_MB),
+    [settings.EVIDENCE_ROOT],
 )
 atexit.register(_READER.close)
 
@@ -81,6 +83,12 @@ atexit.register(_READER.close)
 def warm() -> None:
     """Start the process that reads, so that the first file need not wait for the formats to load."""
     _READER.warm()
+
+
+@cache
+def fences() -> Mapping[str, bool]:
+    """Return which sandbox restrictions work for reading on this server; tested once in each process."""
+    return FileReader(_READER.bounds, _READER.folders).fences()
 
 
 def out_of_date(artifact: Artifact) -> bool:

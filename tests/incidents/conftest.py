@@ -20,6 +20,7 @@ from incidents.models.people.membership import Membership, Role, Team
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job, Queue
 from incidents.storage import live, store
+from incidents.work import ingest
 
 _count = itertools.count(1)
 
@@ -70,6 +71,12 @@ def evidence(settings, tmp_path: Path) -> Path:
     settings.EVIDENCE_ROOT = tmp_path / "evidence"
     settings.EXHIBIT_MIN_FREE_BYTES = 0
     return tmp_path / "evidence"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def reading_reaches_all_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let the one process that reads for all tests reach the evidence folder of each."""
+    ingest._READER.folders = (tmp_path_factory.getbasetemp(),)
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from parsers.reader_child import read_one
 from parsers.tables import parquet
 from parsers.text.source import Hints
 
+CORPUS = Path(__file__).parents[1] / "corpus"
 TRUSS = b"".join(
     b'%d/1:\t %d.%04d\twrite(%d, " N T P", 10) = 10\n' % (3700 + n % 9, n // 50, n % 50 * 199, n % 30)
     for n in range(400_000)
@@ -209,3 +213,82 @@ def test_a_hash_that_the_caller_knows_is_not_made_again(tmp_path: Path, monkeypa
     monkeypatch.setattr(parsers.reading, "_sha256", lambda path: pytest.fail("the file was hashed again"))
     request = {"path": str(file), "out": str(tmp_path / "out"), "hints": {}, "known": [], "name": "a", "processes": 1}
     assert read_one(request | {"sha256": "ab" * 32}, nobody)["report"]["sha256"] == "ab" * 32
+
+
+# --- what the child may reach ---
+
+TRIES = """
+import json, os, socket, sys
+from pathlib import Path
+from parsers.fences import fence
+inside, outside = map(Path, sys.argv[1:])
+held = fence(data_mb=2048, writes=True, folders=[inside])
+def may(deed):
+    try:
+        deed()
+    except PermissionError:
+        return False
+    return True
+print(json.dumps([held, {
+    "read inside": may(lambda: (inside / "a").read_text()),
+    "write inside": may(lambda: (inside / "b").write_text("x")),
+    "move inside": may(lambda: (inside / "b").rename(inside / "further" / "b")),
+    "make a folder inside": may(lambda: (inside / "new").mkdir()),
+    "read outside": may(lambda: (outside / "a").read_text()),
+    "write outside": may(lambda: (outside / "b").write_text("x")),
+    "list outside": may(lambda: os.listdir(outside)),
+    "delete outside": may(lambda: (outside / "a").unlink()),
+    "read users": may(lambda: Path("/etc/passwd").read_text()),
+    "read what a parent was told": may(lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes()),
+    "speak to a database": may(lambda: socket.socket(socket.AF_UNIX)),
+    "speak to the world": may(lambda: socket.socket(socket.AF_INET)),
+    "start a helper": may(lambda: __import__("subprocess").run([sys.executable, "-c", "import parsers.errors"], check=True)),
+}]))
+"""
+
+
+def test_the_child_reaches_nothing_but_its_folders(tmp_path: Path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    (inside / "further").mkdir(parents=True)
+    outside.mkdir()
+    for folder in (inside, outside):
+        (folder / "a").write_text("x")
+    root = Path(parsers.reading.__file__).parents[1]
+    run = subprocess.run(
+        [sys.executable, "-c", TRIES, str(inside), str(outside)],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd="/", capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    held, may = json.loads(run.stdout)
+    open_without = {"own_files_only": {"read", "write", "list", "delete"}, "no_sockets": {"speak"}}
+    for deed, allowed in may.items():
+        fence_of_it = next((name for name, words in open_without.items() if deed.split()[0] in words), "")
+        wanted = "inside" in deed or deed == "start a helper" or not held.get(fence_of_it, True)
+        assert allowed is wanted, f"{deed}: {allowed}, fences {held}"
+
+
+def test_it_says_which_fences_hold(tmp_path: Path):
+    held = Reader(folders=[tmp_path]).fences()
+    assert held["memory_limited"]
+    assert {"no_network", "no_sockets", "own_files_only"} < set(held)
+    assert "own_files_only" not in Reader().fences()
+
+
+def test_it_reads_all_the_same_with_fences_around_it(truss: Path, tmp_path: Path):
+    reader = Reader(folders=[tmp_path])
+    try:
+        truss.write_bytes(TRUSS * 4)
+        made = reader.read(truss, {}, tmp_path / "out", progress=nobody, processes=2)
+        assert made.report is not None
+        assert made.report["tables"]["syscalls"] == 1_600_000
+        for folder in sorted(CORPUS.iterdir()):  # formats load what they need: time zones, libraries, their own data
+            sample = min(folder.glob("*.txt"))
+            (tmp_path / sample.name).write_bytes(sample.read_bytes())
+            out = tmp_path / f"read-{folder.name}"
+            made = reader.read(tmp_path / sample.name, {"kind": folder.name}, out, progress=nobody)
+            assert made.error is None, f"{sample}: {made.error}"
+        scratch = Path(f"/proc/{pid_of(reader)}/environ").read_bytes().split(b"TMPDIR=")[1].split(b"\0")[0].decode()
+        assert Path(scratch).is_dir()
+    finally:
+        reader.close()
+    assert not Path(scratch).exists()

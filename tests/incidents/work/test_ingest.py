@@ -464,10 +464,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 import django
 django.setup()
 from django.conf import settings
-settings.EVIDENCE_ROOT = sys.argv[1]
 settings.EXHIBIT_MIN_FREE_BYTES = 0
 from django.db import connections
-connections["default"].settings_dict["NAME"] = sys.argv[2]
+connections["default"].settings_dict["NAME"] = sys.argv[1]
 from config.celery import app
 app.worker_main(["worker", "--pool=prefork", "--concurrency=1", "--queues=large", "--loglevel=WARNING", "--without-mingle", "--without-gossip"])
 """
@@ -488,8 +487,8 @@ def test_a_worker_killed_in_the_middle_leaves_equal_tables(broker, evidence: Pat
 
     def worker() -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(evidence), name],
-            env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
+            [sys.executable, "-c", WORKER, name],
+            env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings", "EXHIBIT_EVIDENCE_ROOT": str(evidence)},
             cwd=settings.BASE_DIR,
             start_new_session=True,
         )

@@ -251,7 +251,8 @@ def test_an_administrator_may_switch_it_off(room, settings):
     assert answer.status_code == 403
     assert "An administrator has switched questions" in answer.content.decode()
     assert ask(room, SQL).status_code == 403
-    assert client_of(room).get("/healthz?fences").json() == {"ok": True, "ask": "off", "fences": {}}
+    said = client_of(room).get("/healthz?fences").json()
+    assert (said["ok"], said["ask"], said["fences"]) == (True, "off", {})
 
 
 def test_the_health_page_says_which_fences_hold(client):
@@ -260,6 +261,7 @@ def test_the_health_page_says_which_fences_hold(client):
     assert said["ask"] == "on"
     always = ("memory_limited", "time_limited", "writes_no_file", "few_files", "no_core_file", "low_priority")
     assert {name: said["fences"][name] for name in always} == dict.fromkeys(always, True)
+    assert {*said["reading"]} >= {"memory_limited", "no_sockets", "own_files_only"}
 
 
 # --- what is kept --------------------------------------------------------------------------------------------------

@@ -1,0 +1,134 @@
+"""Two fences of Linux around a process and all it starts: which calls it may make, and which files it may reach."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import site
+import struct
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+_SET_SECCOMP, _FILTER = 22, 2
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # EPERM
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_AT_NUMBER, _AT_ARCHITECTURE = 0, 4
+_X32 = 0x40000000
+
+# Numbers of calls on each machine, and its mark in the kernel. Sources: asm/unistd_64.h and asm-generic/unistd.h,
+# linux/audit.h.
+_REFUSED = {
+    "x86_64": {
+        "socket": 41,
+        "ptrace": 101,
+        "add_key": 248,
+        "request_key": 249,
+        "keyctl": 250,
+        "perf_event_open": 298,
+        "open_by_handle_at": 304,
+        "process_vm_readv": 310,
+        "process_vm_writev": 311,
+        "bpf": 321,
+        "userfaultfd": 323,
+    },
+    "aarch64": {
+        "ptrace": 117,
+        "socket": 198,
+        "add_key": 217,
+        "request_key": 218,
+        "keyctl": 219,
+        "perf_event_open": 241,
+        "open_by_handle_at": 265,
+        "process_vm_readv": 270,
+        "process_vm_writev": 271,
+        "bpf": 280,
+        "userfaultfd": 282,
+    },
+}
+_REFUSED_EVERYWHERE = {"io_uring_setup": 425, "pidfd_getfd": 438}
+_MARK = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same numbers on every machine
+_VERSION, _BENEATH = 1, 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_TRUNCATE = 1 << 14
+_RIGHTS = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+"""All rights over files that a version of the interface knows, by the version that brought the newest. The second is
+the first that lets a file be renamed from folder to folder."""
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_TCP = 0b11  # bind, connect; from the fourth version on
+_SCOPES = 0b11  # abstract sockets of others, signals to others; from the sixth version on
+
+
+def refuse_calls() -> bool:
+    """Refuse what reading needs for nothing, with EPERM: sockets (so also those of a database beside us), looking into
+    other processes, and parts of the kernel that were often attacked. Return whether the fence holds.
+
+    `no_new_privs` must be set before.
+    """
+    machine = platform.machine()
+    if machine not in _REFUSED:
+        return False
+    numbers = sorted({*_REFUSED[machine].values(), *_REFUSED_EVERYWHERE.values()})
+    # The last two steps are: allow, refuse. Jumps count the steps between.
+    steps = [(_LOAD, 0, 0, _AT_ARCHITECTURE), (_EQUAL, 0, len(numbers) + 3, _MARK[machine]), (_LOAD, 0, 0, _AT_NUMBER)]
+    steps.append((_AT_LEAST, len(numbers) + 1, 0, _X32))
+    steps += [(_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
+    steps += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    program = struct.pack("HP", len(steps), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    return bool(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.create_string_buffer(program), 0, 0) == 0)
+
+
+def reach_only(folders: Iterable[Path], package: Path) -> bool:
+    """Let this thread, and what it starts, reach no file but those in `folders`, and read those of a package, of Python
+    and of the system's libraries. Return whether the fence holds (Linux 5.19 and newer, where it is switched on).
+
+    `no_new_privs` must be set before.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
+    if version < min(_RIGHTS):
+        return False
+    rights = _RIGHTS[max(v for v in _RIGHTS if v <= version)]
+    parts = [rights, *([_TCP] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
+    handled = struct.pack(f"{len(parts)}Q", *parts)
+    ruleset = libc.syscall(_CREATE_RULESET, handled, len(handled), 0)
+    if ruleset < 0:
+        return False
+    try:
+        allowed = [(path, _READ) for path in {package, *_python_and_system()}]
+        allowed.append((package.parent, _READ_DIR))  # to find the package, Python lists where it lies
+        allowed += [(path, rights & ~_EXECUTE) for path in folders]
+        allowed += [(Path("/dev/null"), _READ | _WRITE_FILE)]
+        return all(_allow(libc, ruleset, path, rights & right) for path, right in allowed if path.exists()) and (
+            libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
+        )
+    finally:
+        os.close(ruleset)
+
+
+def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> bool:
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        rights = rights if path.is_dir() else rights & _OF_FILES
+        return bool(libc.syscall(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, place), 0) == 0)
+    finally:
+        os.close(place)
+
+
+def _python_and_system() -> set[Path]:
+    """Return the folders and files that Python and its libraries are read from."""
+    found = {sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages(), site.getusersitepackages()}
+    found |= {"/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom"}
+    # Of /proc what belongs to nobody else: root could read the environment of every process.
+    found |= {"/sys", "/proc/self", "/proc/sys", *(f"/proc/{name}" for name in ("cpuinfo", "meminfo", "stat"))}
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        mapped = line.split(maxsplit=5)[5:]
+        if mapped and mapped[0].startswith("/") and ".so" in mapped[0]:
+            found.add(str(Path(mapped[0]).parent))
+    return {Path(path) for path in found}
