@@ -6,6 +6,7 @@ import ctypes
 import os
 import platform
 import site
+import stat
 import struct
 import sys
 from collections.abc import Iterable
@@ -105,7 +106,7 @@ def reach_only(folders: Iterable[Path], package: Path) -> bool:
         allowed.append((package.parent, _READ_DIR))  # to find the package, Python lists where it lies
         allowed += [(path, rights & ~_EXECUTE) for path in folders]
         allowed += [(Path("/dev/null"), _READ | _WRITE_FILE)]
-        return all(_allow(libc, ruleset, path, rights & right) for path, right in allowed if path.exists()) and (
+        return all(_allow(libc, ruleset, path, rights & right) for path, right in allowed) and (
             libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
         )
     finally:
@@ -113,9 +114,13 @@ def reach_only(folders: Iterable[Path], package: Path) -> bool:
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> bool:
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    """Allow what is there; what is not, or lies where this user may not look, needs no rule."""
     try:
-        rights = rights if path.is_dir() else rights & _OF_FILES
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        rights = rights if stat.S_ISDIR(os.fstat(place).st_mode) else rights & _OF_FILES
         return bool(libc.syscall(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, place), 0) == 0)
     finally:
         os.close(place)
