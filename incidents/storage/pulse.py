@@ -41,7 +41,7 @@ async def watch() -> None:
         while True:
             try:
                 await _ask_again_and_again(silence)
-            except psycopg.Error as error:
+            except (psycopg.Error, OSError) as error:
                 _gone(silence, str(error))
             await asyncio.sleep(EVERY_S)
     finally:

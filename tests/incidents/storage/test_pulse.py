@@ -80,7 +80,7 @@ def test_an_error_is_silence_at_once_and_the_next_answer_ends_it(quick, monkeypa
     async def follow() -> list[object]:
         assert pulse.away() is False, "nobody watches"
         watching = asyncio.create_task(pulse.watch())
-        refusals.append(psycopg.OperationalError("refused"))
+        refusals.extend([OSError("no such host"), psycopg.OperationalError("refused")])
         await asyncio.wait_for(_until(pulse.away), 10)
         await asyncio.wait_for(_until(lambda: closed and not pulse.away()), 10)
         watching.cancel()
