@@ -246,7 +246,7 @@ WEBHOOK_TEST_HOSTS: frozenset[str] = frozenset()
 # Maximum size in bytes of a file in a form sent without scripts; the drop zone and curl take EXHIBIT_MAX_UPLOAD_BYTES.
 EXHIBIT_MAX_FORM_BYTES = env_int("EXHIBIT_MAX_FORM_BYTES", 2**30, minimum=2**16)
 # Maximum size in bytes of a form with its pasted text, and of a call of the API.
-DATA_UPLOAD_MAX_MEMORY_SIZE = env_int("EXHIBIT_MAX_PASTE_BYTES", 8 * 2**20, minimum=2**16)
+DATA_UPLOAD_MAX_MEMORY_SIZE = EXHIBIT_MAX_PASTE_BYTES = env_int("EXHIBIT_MAX_PASTE_BYTES", 8 * 2**20, minimum=2**16)
 
 # --- People -------------------------------------------------------------------------------------------------------
 

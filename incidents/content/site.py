@@ -36,7 +36,7 @@ QUEUES = {
 LIMITS = (
     ("EXHIBIT_MAX_UPLOAD_BYTES", "the largest file", "bytes"),
     ("EXHIBIT_MAX_FORM_BYTES", "the largest file in a form without scripts", "bytes"),
-    ("DATA_UPLOAD_MAX_MEMORY_SIZE", "the largest pasted text (EXHIBIT_MAX_PASTE_BYTES)", "bytes"),
+    ("EXHIBIT_MAX_PASTE_BYTES", "the largest pasted text", "bytes"),
     ("EXHIBIT_MIN_FREE_BYTES", "free space that uploads leave", "bytes"),
     ("EXHIBIT_ROOM_BYTES", "what one room holds", "bytes"),
     ("EXHIBIT_ROOM_FILES", "files that one room holds", "files"),
