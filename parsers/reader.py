@@ -9,6 +9,7 @@ since loading the formats takes longer than reading a small file.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import selectors
@@ -35,6 +36,8 @@ LOOK_S = 0.5
 
 WALL = 5
 """Wall time that a reading may take for each second of processor time; a loaded machine gives less than one."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 START_S = 5.0
 """Seconds to wait for the status of a child that has closed its pipe."""
@@ -143,7 +146,12 @@ class Reader:
 
         Raises DiskFull, and ReaderFault after an error of ours; what is wrong with the file is the outcome's `error`.
         """
-        self.warm()
+        try:
+            self.warm()
+        except OSError as error:  # no room for its folder of temporary files
+            if error.errno not in FULL:
+                raise
+            raise DiskFull from error
         size = path.stat().st_size
         cpu_s = self.bounds.seconds(size)
         request = {

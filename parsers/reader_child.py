@@ -10,7 +10,6 @@ error of ours, `large` where memory was not enough, or `full` where the disk was
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
@@ -26,6 +25,7 @@ from parsers.allocator import lean
 from parsers.errors import ParserError
 from parsers.fences import fence
 from parsers.progress import Progress
+from parsers.reader import FULL
 
 if TYPE_CHECKING:
     from parsers.reading import Account
@@ -92,7 +92,7 @@ def read_one(request: Mapping[str, Any], progress: Callable[[Progress], None]) -
     except MemoryError:
         return {"large": True}
     except OSError as fault:
-        return {"full": True} if fault.errno in (errno.ENOSPC, errno.EDQUOT) else _fault(fault)
+        return {"full": True} if fault.errno in FULL else _fault(fault)
     except Exception as fault:
         if str(fault) == NO_THREAD:
             return {"large": True}

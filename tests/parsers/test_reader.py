@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -176,6 +177,11 @@ def test_a_full_disk_is_neither_the_files_fault_nor_ours(
     monkeypatch.setattr(parsers.reading, "read", full)
     assert read_one(request | {"sha256": None}, nobody) == {"full": True}
     monkeypatch.setattr(reader, "_end", lambda *_: {"full": True})
+    with pytest.raises(DiskFull):
+        reader.read(truss, {}, tmp_path / "out", progress=nobody)
+    monkeypatch.undo()
+    reader.close()
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
     with pytest.raises(DiskFull):
         reader.read(truss, {}, tmp_path / "out", progress=nobody)
     monkeypatch.undo()
