@@ -356,7 +356,8 @@ class Case:
     def may_have(self, name: str) -> bool:
         """Return whether a table may have rows, as far as can be decided without reading or building anything."""
         if name not in schema.TABLES:
-            return True
+            made_from = _base(name) if name in registry.derived() and separable(name) and not self.in_memory else ()
+            return not made_from or any(self._counted(a.id, n) for a in self.spec.artifacts for n in made_from)
         if self._frames is not None:
             given = self._frames.get(name)
             return name in FROM_CASE or (given is not None and not given.is_empty())
@@ -437,10 +438,10 @@ class Case:
         return self._store / f"{name}-{self.hash_of(name)}.parquet"
 
     def _by_artifact(self, name: str) -> bool:
-        """Return whether a derived table depends, for each artifact, on that artifact alone, so that others need not be
-        read again.
+        """Return whether a derived table is put together from those of each artifact, so that others need not be read
+        again. Of an artifact without rows that it is made from there is none.
         """
-        return not self.in_memory and separable(name) and len(self.spec.artifacts) > 1
+        return not self.in_memory and separable(name) and (len(self.spec.artifacts) > 1 or not self.may_have(name))
 
     def _parts_with(self, name: str) -> Iterator[Case]:
         """Yield the case reduced to one artifact, for each artifact that has rows the table is made from."""

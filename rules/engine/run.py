@@ -186,6 +186,7 @@ class Runner:
         self._opened: set[str] = set()
         self._views: dict[str, str] = {}
         self._counts: dict[str, dict[str | None, int]] = {}
+        self._needs: dict[tuple[str, bool], dict[str, Need]] = {}
         self._lines = {a: int(m.get("lines") or 0) for a, m in case.manifests.items()}
         self._hosts = _hosts(case)
         seen = case.table("artifacts", ["os"])["os"].drop_nulls().to_list()
@@ -198,6 +199,8 @@ class Runner:
         Rules of stage 2 run last and read the findings of the others.
         """
         listed = list(rules)
+        for need in (n for r in listed for n in (*r.requires.all, *r.requires.any, *r.requires.confirms)):
+            self._needs.setdefault((need.table, _owned(need)), {})[need.text] = need
         made = {r.id: self.run_one(r, parameters(r, overrides)) for r in listed if r.file.stage == 1}
         later = [r for r in listed if r.file.stage == 2]
         if later:
@@ -371,32 +374,39 @@ class Runner:
 
     def _count(self, rule: Rule, need: Need) -> dict[str | None, int]:
         if need.text not in self._counts:
-            table = views.WITHOUT_FIRST.get(need.table, need.table)
             # Most tables of most cases are empty; these need neither a query nor a view.
-            self._counts[need.text] = self._rows_by_host(rule, need) if self.case.may_have(table) else {}
+            empty = not self.case.may_have(views.WITHOUT_FIRST.get(need.table, need.table))
+            self._counts |= {need.text: {}} if empty else self._count_together(rule, need)
         return self._counts[need.text]
 
-    def _rows_by_host(self, rule: Rule, need: Need) -> dict[str | None, int]:
-        where = [condition(*c) for c in need.where]
-        if need.column:
-            where.append(f'"{need.column}" is not null')
-        if need.statement:
-            where.append(f"name = {literal(need.statement)}")
-        owned = "host" in columns_of(need.table.removesuffix("_i")) and not need.statement and not _of_room(need.table)
-        key = "host" if owned else literal(ROOM)
-        if self.slices.keeps(need.table):
-            passing = " and ".join(f"({w})" for w in where) or "true"
-            each = f"select artifact_id, {key} as host, count(*) as n from {need.table} where {passing} group by 1, 2"
-            return self.slices.counts(rule.id, each, need.table)
-        sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
-        file = self._file("counts", "need", (sql, self._inputs([need.table])))
-        found = _read(file)
-        if found is None:
-            self._view([need.table])
-            empty = views.is_empty(self._views[need.table])
-            found = [] if empty else [[row["host"], row["n"]] for row in self._ask(rule.id, sql, {}, [need.table]).rows]
-            _write(file, found)
-        return dict(map(tuple, found))
+    def _count_together(self, rule: Rule, need: Need) -> dict[str, dict[str | None, int]]:
+        """Count the rows of a need and of all others of its table in one query: a scan costs more than its conditions."""
+        others = [n for n in self._needs.get((need.table, _owned(need)), {}).values() if n.text not in self._counts]
+        if len(others) > 1:
+            try:
+                return self._rows_by_host(rule, others)
+            except RuleFailed:  # because of one of the others, or because all are too much for one query
+                pass
+        return self._rows_by_host(rule, [need])
+
+    def _rows_by_host(self, rule: Rule, needs: Sequence[Need]) -> dict[str, dict[str | None, int]]:
+        """Return for each need the rows by host; all needs are of one table."""
+        table = needs[0].table
+        key = "host" if _owned(needs[0]) else literal(ROOM)
+        counted = ", ".join(f"count(*) filter (where {_where(need)}) as n{i}" for i, need in enumerate(needs))
+        if self.slices.keeps(table):
+            each = f"select artifact_id, {key} as host, {counted} from {table} group by 1, 2"
+            found = self.slices.counts(rule.id, each, table)
+        else:
+            sql = f"select {key} as host, {counted} from {table} group by 1 order by 1"
+            file = self._file("counts", "needs", (sql, self._inputs([table])))
+            found = _read(file)
+            if found is None:
+                self._view([table])
+                empty = views.is_empty(self._views[table])
+                found = [] if empty else [[*row.values()] for row in self._ask(rule.id, sql, {}, [table]).rows]
+                _write(file, found)
+        return {need.text: {host: n[i] for host, *n in found if n[i]} for i, need in enumerate(needs)}
 
     # --- the query ---------------------------------------------------------------------------------------------------
 
@@ -555,6 +565,22 @@ def _met(need: Need, host: str | None, counts: Mapping[str, Mapping[str | None, 
     by = counts[need.text]
     n = sum(by.values()) if room or ROOM in by else by.get(host, 0)
     return n >= need.min_rows
+
+
+def _where(need: Need) -> str:
+    """Return the condition of a row that meets a need, as SQL."""
+    where = [condition(*c) for c in need.where]
+    if need.column:
+        where.append(f'"{need.column}" is not null')
+    if need.statement:
+        where.append(f"name = {literal(need.statement)}")
+    return " and ".join(f"({w})" for w in where) or "true"
+
+
+def _owned(need: Need) -> bool:
+    """Return whether the rows of a need belong to hosts, not to the whole room."""
+    columns = columns_of(need.table.removesuffix("_i"))
+    return "host" in columns and not need.statement and not _of_room(need.table)
 
 
 def _of_room(table: str) -> bool:

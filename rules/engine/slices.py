@@ -22,7 +22,6 @@ from rules.case.case import Case, separable
 from rules.engine import views
 from rules.engine.sandbox import Sandbox
 
-Counts = dict[str | None, int]
 MOST_COUNTS = 1_000_000
 LOT = 10_000_000
 """Maximum rows of evidence per run of a statement, unless one artifact has more; the whole library is measured with
@@ -84,10 +83,10 @@ class Slices:
         whole = f"select * exclude (_file) from read_parquet([{files}], filename='_file') where {chosen}"
         return whole, self._hash(asked, sorted(owners.items()))
 
-    def counts(self, name: str, sql: str, table: str) -> Counts:
-        """Return host -> rows over all artifacts.
+    def counts(self, name: str, sql: str, table: str) -> list[list[Any]]:
+        """Return rows `[host, n, ...]` with sums over all artifacts.
 
-        `sql` counts rows of one table with the columns artifact_id, host and n.
+        `sql` counts rows of one table with the columns artifact_id and host, then any number of counts.
         """
         assert self.cache is not None
         owners = self._owners([table])
@@ -101,14 +100,14 @@ class Slices:
             for lot in self._lots(missing, [table]):
                 made = views.build(self.case.only(lot), [table], self.scratch)
                 for row in self.sandbox.apart(name, made, sql, max_rows=MOST_COUNTS).rows:
-                    found[row["artifact_id"]].append([row["host"], row["n"]])
+                    artifact, *counted = row.values()
+                    found[artifact].append(counted)
             held = {key: found[a] if a in found else held[key] for a, key in owners.items()}
             _write(index, held)
-        summed: Counts = {}
-        for key in owners.values():
-            for host, n in held[key]:
-                summed[host] = summed.get(host, 0) + n
-        return summed
+        summed: dict[str | None, list[int]] = {}
+        for host, *counts in (row for key in owners.values() for row in held[key]):
+            summed[host] = [a + b for a, b in zip(summed[host], counts, strict=True)] if host in summed else counts
+        return [[host, *counts] for host, counts in summed.items()]
 
     def keeps(self, table: str) -> bool:
         """Return whether slices of a table are cached."""

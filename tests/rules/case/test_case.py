@@ -12,7 +12,7 @@ import pytest
 
 from parsers.tables import schema
 from rules import registry
-from rules.case.case import ORDER, Alignment, Case, columns_of, instant, with_restart
+from rules.case.case import ORDER, Alignment, Case, columns_of, instant, separable, with_restart
 from rules.case.case_yaml import dump_case_yaml, load_case_yaml
 from rules.case.reading import open_paths
 from rules.engine import views
@@ -276,6 +276,17 @@ def test_cases_in_memory() -> None:
     assert case.hash_of("pmap") != Case.of_tables({"pmap": [{"line_no": 4}]}).hash_of("pmap")
     with pytest.raises(KeyError, match="no column"):
         Case.of_tables({"pmap": [{"line_no": 3, "nosuch": 1}]})
+
+
+@pytest.mark.parametrize("name", sorted(filter(separable, registry.derived())))
+def test_a_derived_table_of_an_artifact_without_its_rows_is_empty_and_not_built(
+    name: str, spec: CaseSpec, tmp_path: Path
+) -> None:
+    assert Case.of_tables({}).derived(name).is_empty()
+    case = Case(replace(spec, artifacts=spec.artifacts[:1], phases=()), tmp_path)
+    if not case.may_have(name):
+        assert (case.files(name), case.kept(name), case.has(name)) == ([], [], False)
+        assert not [*tmp_path.rglob(f"{name}-*")]
 
 
 def test_hashes_follow_what_a_table_depends_on(spec: CaseSpec) -> None:

@@ -14,7 +14,7 @@ import yaml
 from rules.case.case import Case
 from rules.clocks import clock_map as clocks
 from rules.engine.run import Outcome, Runner, aligned, parameters
-from rules.engine.sandbox import Sandbox
+from rules.engine.sandbox import Rows, Sandbox
 from rules.errors import CaseInvalid
 from rules.judging.evaluate import judge
 from rules.model import CaseSpec, HostSpec, Override, Symptom
@@ -104,6 +104,37 @@ def test_what_no_runnable_rule_needs_is_not_built(
     assert len(outcome.drafts) == 2
     assert [n.text for n in outcome.helps["a"]] == ["call_profile"]
     assert "call_profile" in built
+
+
+def test_needs_of_one_table_are_counted_in_one_query(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    query = Sandbox.query
+
+    def noted(child: Sandbox, name: str, sql: str, *more: Any) -> Rows:
+        asked.append(sql)
+        return query(child, name, sql, *more)
+
+    monkeypatch.setattr(Sandbox, "query", noted)
+    one = rule(requires={"all": ["ps.pid"], "confirms": [{"table": "ps", "where": [["pid", "=", 6]]}]})
+    other = rule(id="TST-902", slug="other", requires={"all": ["ps.comm"], "any": ["ps", "statement:rss_kb"]})
+    case = Case.of_tables({"ps": ROWS}, CaseSpec(hosts={"a": HostSpec(), "b": HostSpec()}))
+    first, second = Runner(case, sandbox, tmp_path).run([one, other])
+    assert [sql.count("count(*)") for sql in asked if "count(*)" in sql] == [4]
+    assert {host: [n.text for n in needs] for host, needs in first.helps.items()} == {"a": ["ps[pid = 6]"], "b": []}
+    assert {host: [n.text for n in needs] for host, needs in second.unmet.items()} == {
+        host: ["ps.comm"] for host in "ab"
+    }
+
+
+def test_a_need_that_cannot_be_counted_fails_its_own_rule_alone(sandbox: Sandbox, tmp_path: Path) -> None:
+    fine = rule(requires={"all": ["ps.pid"]})
+    absurd = rule(id="TST-902", slug="other", requires={"all": [{"table": "ps", "where": [["comm", "=", 5]]}]})
+    case = Case.of_tables({"ps": [{**row, "comm": "oracle"} for row in ROWS]})
+    first, second = Runner(case, sandbox, tmp_path).run([fine, absurd])
+    assert len(first.drafts) == 2
+    assert "Could not convert" in (second.failed or "")
 
 
 BREACHES = {
