@@ -40,9 +40,12 @@ _FAIL: dict[str, Callable[[Job, str], None]] = {JobKind.INGEST: ingest.fail, Job
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def warm(**_: object) -> None:
-    """Start the process that reads with a worker process that takes files, so that its first need not wait for it."""
-    if {Queue.SMALL, Queue.LARGE} & set(current_app.amqp.queues.consume_from):
+    """Start the processes that read and judge with the worker process whose jobs need them, so that no job waits for it."""
+    queues = set(current_app.amqp.queues.consume_from)
+    if {Queue.SMALL, Queue.LARGE} & queues:
         ingest.warm()
+    if Queue.JUDGE in queues:
+        analysis.warm()
 
 
 def hint(queue: str) -> None:

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,16 +131,19 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _judge(options: argparse.Namespace, library: Library, parser: argparse.ArgumentParser) -> int:
-    from rules.case.case import Case
-    from rules.case.reading import open_paths
-    from rules.judging.evaluate import judge
-    from rules.model import CaseSpec
-    from rules.reporting import terminal
+    from rules.engine.sandbox import Sandbox
 
     scratch: AbstractContextManager[str] = (
         nullcontext("") if options.case_json else tempfile.TemporaryDirectory(prefix="exhibit-")
     )
-    with scratch as folder:
+    with scratch as folder, Sandbox(_fence(options, parser)) as sandbox:
+        sandbox.warm()  # its engine loads while this process loads Polars and the formats
+        from rules.case.case import Case
+        from rules.case.reading import open_paths
+        from rules.judging.evaluate import judge
+        from rules.model import CaseSpec
+        from rules.reporting import terminal
+
         status = 0
         problems: list[Failed] = []
         if options.case_json:
@@ -155,7 +157,7 @@ def _judge(options: argparse.Namespace, library: Library, parser: argparse.Argum
         else:
             spec = CaseSpec()
         case = Case(spec, Path(options.cache) if options.cache else None)
-        report = judge(case, library, _fence(options, parser), problems)
+        report = judge(case, library, sandbox, problems)
         if options.explain:
             print(terminal.explain(library.rules[0], report, case), end="")
         elif options.json:
@@ -172,12 +174,10 @@ def _judge(options: argparse.Namespace, library: Library, parser: argparse.Argum
 def _fence(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Fence:
     from rules.engine.sandbox import Fence
 
-    usual = Fence()
-    seconds = usual.limit_s if options.rule_seconds is None else options.rule_seconds
-    mb = usual.memory_mb if options.rule_mb is None else options.rule_mb
-    if not 0 < seconds < 86_400 or mb < 1:
+    fence = Fence().of_query(options.rule_seconds, options.rule_mb)
+    if not 0 < fence.limit_s < 86_400 or fence.memory_mb < 1:
         parser.error("--rule-seconds and --rule-mb must be more than 0")
-    return replace(usual, limit_s=seconds, memory_mb=mb, address_mb=usual.address_mb - usual.memory_mb + mb)
+    return fence
 
 
 def _json(name: str) -> object:

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
-import os
-import resource
-import signal
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +11,10 @@ from typing import Any, Literal, cast
 
 import structlog
 import yaml
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
-from incidents.errors import IncidentError
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
 from incidents.models.evidence.reading import Part, Reading
 from incidents.models.judging.case import ClockOffset, Host, Marker, Statement
@@ -37,27 +27,13 @@ from incidents.models.room.job import Job, JobState
 from incidents.storage import live, store
 from incidents.storage.database import AWAY, patiently
 from incidents.work import verdict_rows
+from incidents.work.judge_process import JudgeProcess, overlook
 from incidents.work.judged_record import Judged
 from rules import model as rules
 from rules.case.case_yaml import dump_case_yaml
 
 log = structlog.get_logger(__name__)
-
-# Limits of the judging child. Each rule has tighter limits of its own. The memory is address space in bytes, of which
-# Polars and DuckDB reserve more than they use: three quarters of the machine's memory leave enough for the rest of it
-# (a room with 5,000,000 syscall rows did not fit into 4 GiB).
-CHILD_MEMORY = max(4 * 2**30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
-CHILD_SECONDS = 600  # maximum run time of the child, also its CPU time
-# Size in bytes above which an artifact may have enough rows for an overview.
-LARGE = 4_000_000
-_LIBC = ctypes.CDLL(None)
-# Exit statuses with a report: all evaluated; some file of unknown kind; some rule failed.
-_WITH_REPORT = (0, 3, 6)
-
-
-class JudgingFailed(IncidentError):
-    """The child process gave no report; the message tells the room why."""
-
+_JUDGE = JudgeProcess()
 
 # --- values of a part ---------------------------------------------------------------------------------------------
 
@@ -298,106 +274,13 @@ def analyze(job: Job) -> None:
 def judge(
     spec: rules.CaseSpec, each_second: Callable[[], None] | None = None, cache: Path | None = None
 ) -> dict[str, Any]:
-    """Run `python -m rules` on a case in a child process with limits; return the report's JSON object.
-
-    A child process keeps DuckDB and Polars out of the process that forks, and a runaway rule kills only the child.
-    """
-    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
-        case = os.path.join(folder, "case.json")
-        kept = ["--cache", str(cache)] if cache else []
-        kept += [word for rules_folder in settings.EXHIBIT_RULES for word in ("--rules", str(rules_folder))]
-        kept += ["--rule-seconds", str(settings.EXHIBIT_RULE_SECONDS), "--rule-mb", str(settings.EXHIBIT_RULE_MB)]
-        with open(case, "w", encoding="utf-8") as file:
-            json.dump(spec.as_json(), file)
-        with open(os.path.join(folder, "out"), "w+b") as out, open(os.path.join(folder, "err"), "w+b") as err:
-            child = subprocess.Popen(
-                [sys.executable, "-m", "rules", "--case-json", case, "--json", *kept],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                cwd=settings.BASE_DIR,
-                env={key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ},
-                start_new_session=True,
-                preexec_fn=_fences,
-            )
-            status = _wait(child, each_second)
-            out.seek(0)
-            err.seek(0)
-            if status in _WITH_REPORT:
-                report: dict[str, Any] = json.load(out)
-                return report
-            words = err.read()[-4000:].decode(errors="replace")
-            log.error("analysis.child_failed", status=status, stderr=words)
-    raise JudgingFailed(
-        f"The rules could not be run over this room ({_ending(status, words)}). The room keeps what it had."
-    )
+    """Judge a case in a child process; return the report's JSON object."""
+    return _JUDGE.judge(spec, each_second, cache)
 
 
-def overlook(spec: rules.CaseSpec, each_second: Callable[[], None] | None, cache: Path) -> None:
-    """Build the overviews of large artifacts for the timeline, in a child process like that of the rules.
-
-    Without them the timeline draws from the rows, only slower: an error is logged and the judgement stays valid.
-    """
-    if not any(os.path.exists(a.original or "") and os.path.getsize(a.original or "") > LARGE for a in spec.artifacts):
-        return
-    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
-        case = os.path.join(folder, "case.json")
-        with open(case, "w", encoding="utf-8") as file:
-            json.dump(spec.as_json(), file)
-        with open(os.path.join(folder, "err"), "w+b") as err:
-            child = subprocess.Popen(
-                [sys.executable, "-m", "incidents.drawing.overviews", case, str(cache)],
-                stdin=subprocess.DEVNULL,
-                stdout=err,
-                stderr=err,
-                cwd=settings.BASE_DIR,
-                env={key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ},
-                start_new_session=True,
-                preexec_fn=_fences,
-            )
-            try:
-                status = _wait(child, each_second)
-            except JudgingFailed as slow:
-                log.error("analysis.overviews_too_slow", error=str(slow))
-                return
-            if status:
-                err.seek(0)
-                log.error(
-                    "analysis.overviews_failed", status=status, stderr=err.read()[-4000:].decode(errors="replace")
-                )
-
-
-def _wait(child: subprocess.Popen[bytes], each_second: Callable[[], None] | None) -> int:
-    deadline = time.monotonic() + CHILD_SECONDS
-    try:
-        while time.monotonic() < deadline:
-            try:
-                return child.wait(1)
-            except subprocess.TimeoutExpired:
-                if each_second:
-                    each_second()
-        raise JudgingFailed(f"The rules took over {CHILD_SECONDS} s and were stopped. The room keeps what it had.")
-    finally:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-
-
-def _fences() -> None:
-    """Set limits between fork and exec (only system calls here): memory, CPU, no core files, death with the worker."""
-    if sys.platform == "linux":
-        _LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-    resource.setrlimit(resource.RLIMIT_AS, (CHILD_MEMORY, CHILD_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (CHILD_SECONDS, CHILD_SECONDS + 5))
-
-
-def _ending(status: int, words: str) -> str:
-    if "memory allocation" in words or "MemoryError" in words or "Out of Memory" in words:
-        return "it needed more memory than the server gives it"
-    if status < 0:
-        return f"stopped by {signal.Signals(-status).name}"
-    return "a limit was hit" if status == 5 else f"exit status {status}"
+def warm() -> None:
+    """Start a process that judges, so that the first judgement need not wait for rules and libraries to load."""
+    _JUDGE.warm()
 
 
 def _still_ours(job: Job) -> None:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -48,6 +48,12 @@ class Fence:
     cpu_s: int = 0
     limit_s: float = 30.0
     max_rows: int = 5000
+
+    def of_query(self, limit_s: float | None = None, memory_mb: int | None = None) -> Fence:
+        """Return these limits with other ones for one query; None keeps one."""
+        mb = self.memory_mb if memory_mb is None else memory_mb
+        seconds = self.limit_s if limit_s is None else limit_s
+        return replace(self, limit_s=seconds, memory_mb=mb, address_mb=self.address_mb - self.memory_mb + mb)
 
 
 DRAFT = Fence(memory_mb=256, address_mb=1200, cpu_s=30, limit_s=2.0, max_rows=200)
@@ -90,6 +96,11 @@ class Sandbox:
         Views of a killed child count too, because the next query opens them again.
         """
         return self._opened is not None
+
+    def warm(self) -> None:
+        """Start the child unless it runs; it loads the engine while the caller does something else."""
+        if self._process is None:
+            self._process = self._start()
 
     def close(self) -> None:
         """Kill the child; a second call does nothing."""
@@ -175,9 +186,9 @@ class Sandbox:
             raise _error(rule, made["error"])
 
     def _ask(self, rule: str, request: Mapping[str, Any], wait_s: float, late: str) -> dict[str, Any]:
-        if self._process is None:
-            self._process = self._start()
+        self.warm()
         process = self._process
+        assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
         try:

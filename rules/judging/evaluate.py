@@ -85,16 +85,20 @@ def evaluate(
     `rules` defaults to the shipped ones. Faults of a rule file, a threshold or the case's statements are listed in
     `failed`.
     """
-    return judge(Case(case, cache), rules, fence)
+    return judge(Case(case, cache), rules, Sandbox(fence))
 
 
 def judge(
     case: Case,
     rules: Sequence[Rule] | Library | None = None,
-    fence: Fence | None = None,
+    sandbox: Sandbox | None = None,
     problems: Sequence[Failed] = (),
 ) -> Report:
-    """Judge an opened case; see `evaluate`. `problems` are faults of the case that the caller found, for `failed`."""
+    """Judge an opened case; see `evaluate`.
+
+    `sandbox` runs the queries and is closed in the end; it may have been started ahead. `problems` are faults of the case
+    that the caller found, for `failed`.
+    """
     began = time.perf_counter()
     library = (
         open_library()
@@ -109,8 +113,8 @@ def judge(
     hiding, too_long = usable_suppressions(placed("CASE", "rules.suppressions", chosen.suppressions))
     overrides, suppressions = (*library.overrides, *own), (*library.suppressions, *hiding)
     clock_map, clock_error = aligned(case)
-    with tempfile.TemporaryDirectory(prefix="exhibit-") as scratch, Sandbox(fence) as sandbox:
-        runner = Runner(case, sandbox, Path(scratch), case.cache)
+    with tempfile.TemporaryDirectory(prefix="exhibit-") as scratch, sandbox or Sandbox() as queries:
+        runner = Runner(case, queries, Path(scratch), case.cache)
         running, undiscovered = runner.discovered(library.packs, [r for r in library.rules if r.file.status in RUNS])
         outcomes = runner.run(running, overrides)
         judged = _Judged(case, outcomes, runner, suppressions)

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from incidents.drawing import frames, overviews, windows
 from incidents.drawing.lane import Span, Window
 from incidents.drawing.registry import lanes
-from incidents.work import analysis
+from incidents.work import judge_process
 from rules.case.reading import open_paths
 from rules.engine.read import ReadOnly
 from rules.model import CaseSpec
@@ -97,11 +97,11 @@ def test_the_worker_makes_them_for_a_large_artifact_and_lives_with_a_fault(tmp_p
     lines = [f"7/1:\t{n / 1000:8.4f}\t 0.0010\t 0.0001\tread(5, 0x10034, 8192)\t= {n % 512}" for n in range(1, 151_001)]
     (tmp_path / "big.truss").write_text("\n".join(lines) + "\n", encoding="ascii")
     spec, _ = open_paths([tmp_path / "big.truss"], None, tmp_path / "out")
-    analysis.overlook(spec, None, tmp_path / "cache")
+    judge_process.overlook(spec, None, tmp_path / "cache")
     with ReadOnly(spec, ["syscalls"]) as source:
         (kept,) = overviews.overviews(source.case, tmp_path / "cache", lanes()["syscalls"][0])
         assert kept.level(0.05) is not None
     (tmp_path / "a file").write_text("in the way of a folder")
     with capture_logs() as logs:
-        analysis.overlook(spec, None, tmp_path / "a file")
+        judge_process.overlook(spec, None, tmp_path / "a file")
     assert [entry["event"] for entry in logs] == ["analysis.overviews_failed"]

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from incidents.work import analysis
+from incidents.work import analysis, judge_process
 from rules import model as rules
 
 LARGEST = 5_000_000
@@ -28,8 +28,13 @@ LARGEST = 5_000_000
 def fingerprint(spec: rules.CaseSpec, cache: Path) -> str | None:
     """Return what a judgement follows from, without the room's own folder and how long reading took; None if it is much."""
     said = json.dumps(spec.as_json(), sort_keys=True).replace(str(cache.parent), "ROOM")
-    limits = (settings.EXHIBIT_RULES, settings.EXHIBIT_RULE_SECONDS, settings.EXHIBIT_RULE_MB, analysis.CHILD_MEMORY)
-    seen = hashlib.sha256(f"{said} {limits} {analysis.CHILD_SECONDS}".encode())
+    limits = (
+        settings.EXHIBIT_RULES,
+        settings.EXHIBIT_RULE_SECONDS,
+        settings.EXHIBIT_RULE_MB,
+        judge_process.CHILD_MEMORY,
+    )
+    seen = hashlib.sha256(f"{said} {limits} {judge_process.CHILD_SECONDS}".encode())
     rules_files = [
         file for folder in settings.EXHIBIT_RULES for file in sorted(Path(folder).rglob("*")) if file.is_file()
     ]

@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from incidents.models.room.event import Event
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job
 from incidents.storage import store
-from incidents.work import analysis
+from incidents.work import analysis, judge_process
 from rules.case.case_yaml import load_case_yaml
 from rules.case.reading import open_paths
 from rules.judging.evaluate import evaluate
@@ -251,13 +252,27 @@ class TestFindings:
         assert Evaluation.objects.get().report["findings"] == []
 
 
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[judge_process._Child]:
+    """Return the children that judge, in the order in which they were started."""
+    children: list[judge_process._Child] = []
+    start = judge_process._judge
+
+    def noted() -> judge_process._Child:
+        children.append(start())
+        return children[-1]
+
+    monkeypatch.setattr(judge_process, "_judge", noted)
+    return children
+
+
 class TestChild:
     def test_what_goes_wrong_in_the_child_is_a_cause_and_the_room_keeps_what_it_had(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         make_artifact(make_room())
         run_jobs("small")
-        monkeypatch.setattr(analysis, "CHILD_MEMORY", 64 * 2**20)
+        monkeypatch.setattr(judge_process, "CHILD_MEMORY", 64 * 2**20)
         run_jobs("judge")
         job = Job.objects.get(kind="judge")
         assert job.state == "failed"
@@ -267,18 +282,19 @@ class TestChild:
         assert Event.objects.filter(kind="verdict").count() == 1
 
     def test_one_that_takes_too_long_is_stopped(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(analysis, "CHILD_SECONDS", 0)
-        with pytest.raises(analysis.JudgingFailed, match="took over 0 s"):
+        monkeypatch.setattr(judge_process, "CHILD_SECONDS", 0)
+        with pytest.raises(judge_process.JudgingFailed, match="took over 0 s"):
             analysis.judge(CaseSpec())
 
-    def test_it_stops_when_the_job_is_somebody_elses(self) -> None:
+    def test_it_stops_when_the_job_is_somebody_elses(self, started: list[judge_process._Child]) -> None:
         def lost() -> None:
             raise RuntimeError("lease lost")
 
-        wait = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        child = judge_process._judge()  # waits for a case that never comes
         with pytest.raises(RuntimeError, match="lease lost"):
-            analysis._wait(wait, lost)
-        assert wait.returncode == -9
+            child.wait(lost)
+        child.close()
+        assert child.process.returncode == -9
 
     def test_a_teams_broken_rule_file_is_named_and_the_rest_is_judged(self, settings: Any, tmp_path: Path) -> None:
         (tmp_path / "half.yaml").write_text("id: [", encoding="utf-8")
@@ -288,3 +304,63 @@ class TestChild:
         assert failed[f"{tmp_path.name}/half.yaml"].startswith("line 2")
         assert failed["gone"] == "is no folder: none of its rules is used"
         assert report["not_evaluable"]
+
+    def test_one_waits_ahead_judges_one_case_and_the_next_takes_its_place(
+        self, started: list[judge_process._Child]
+    ) -> None:
+        judge = judge_process.JudgeProcess()
+        judge.judge(CaseSpec())
+        assert len(started) == 1  # who does not ask for one ahead has none
+        judge.warm()
+        judge.warm()
+        assert [judge.judge(CaseSpec(title=title))["verdict"]["state"] for title in "ab"] == ["cannot tell"] * 2
+        judge.close()
+        assert len(started) == 4
+        assert [child.process.returncode for child in started] == [0, 0, 0, -9]
+
+    def test_one_that_died_while_it_waited_is_replaced(self, started: list[judge_process._Child]) -> None:
+        judge = judge_process.JudgeProcess()
+        judge.warm()
+        started[0].process.kill()
+        started[0].process.wait()
+        assert judge.judge(CaseSpec())["verdict"]["state"] == "cannot tell"
+        judge.close()
+        assert len(started) == 3
+
+    def test_no_room_for_one_ahead_costs_no_judgement(
+        self, monkeypatch: pytest.MonkeyPatch, started: list[judge_process._Child]
+    ) -> None:
+        judge = judge_process.JudgeProcess()
+        judge.warm()
+        start = judge_process._judge
+
+        def full() -> judge_process._Child:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(judge_process, "_judge", full)
+        assert judge.judge(CaseSpec())["verdict"]["state"] == "cannot tell"
+        monkeypatch.setattr(judge_process, "_judge", start)
+        assert judge.judge(CaseSpec())["verdict"]["state"] == "cannot tell"
+        judge.close()
+        assert len(started) == 3
+
+    def test_rules_that_a_team_changed_while_it_waited_are_in_force(self, settings: Any, tmp_path: Path) -> None:
+        settings.EXHIBIT_RULES = [tmp_path]
+        judge = judge_process.JudgeProcess()
+        judge.warm()
+        (tmp_path / "half.yaml").write_text("id: [", encoding="utf-8")
+        failed = [f["rule"] for f in judge.judge(CaseSpec())["failed"]]
+        judge.close()
+        assert failed == [f"{tmp_path.name}/half.yaml"]
+
+    def test_one_that_waits_ends_with_its_worker(self) -> None:
+        code = (
+            "import django; django.setup(); from incidents.work import judge_process; "
+            "judge = judge_process.JudgeProcess(); judge.warm(); print(judge._waiting.process.pid)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=settings.BASE_DIR, check=True)
+        pid = int(done.stdout)
+        deadline = time.monotonic() + 30
+        while (stat := Path(f"/proc/{pid}/stat")).exists() and " Z " not in stat.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)

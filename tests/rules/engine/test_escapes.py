@@ -170,7 +170,7 @@ def test_a_rule_over_its_time_fails_by_name_and_the_others_go_on() -> None:
                 "join range(1000000) a(i) on a.i >= ps.line_no join range(1000000) b(j) on b.j > a.i")  # fmt: skip
     fine = rule(902, {"H-OS-LOCK": "tier"})
     case = Case.of_tables({"ps": [{"artifact_id": 1, "host": "db", "line_no": 1}]})
-    made = judge(case, [slow, fine], Fence(limit_s=1.0))
+    made = judge(case, [slow, fine], Sandbox(Fence(limit_s=1.0)))
     assert [f.rule for f in made.findings] == ["CPU-902"]
     (failed,) = made.failed
     assert failed.rule == "CPU-901"
@@ -183,7 +183,7 @@ def test_a_rule_over_its_memory_fails_by_name_and_the_others_go_on(tmp_path: Pat
                  "(select list(a.i + b.j) as l from ps join range(100000) a(i) on a.i >= ps.line_no "
                  "join range(100000) b(j) on b.j > a.i group by a.i % 2)")  # fmt: skip
     case = Case.of_tables({"ps": [{"artifact_id": 1, "host": "db", "line_no": 1}]})
-    made = judge(case, [large, rule(902, {})], Fence(memory_mb=128, limit_s=60.0))
+    made = judge(case, [large, rule(902, {})], Sandbox(Fence(memory_mb=128, limit_s=60.0)))
     assert [f.rule for f in made.findings] == ["CPU-902"]
     assert [(f.rule, "memory" in f.error) for f in made.failed] == [("CPU-901", True)]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
-from rules.engine.sandbox import Fence
+from rules.engine.sandbox import Fence, Sandbox
 from rules.judging.evaluate import judge
 from rules.model import Report
 from rules.writing.packs import open_library
@@ -39,7 +39,7 @@ def judged(tmp_path: Path) -> Callable[..., Report]:
         for name, text in files.items():
             write(tmp_path / "team", f"{name}.yaml", text)
         fence = Fence(memory_mb=64, address_mb=1200, limit_s=limit_s)
-        return judge(Case.of_tables(ROWS), open_library(tmp_path / "team"), fence)
+        return judge(Case.of_tables(ROWS), open_library(tmp_path / "team"), Sandbox(fence))
 
     return run
 

@@ -1,0 +1,44 @@
+"""The child process that judges one case and ends: `python -m rules.judge_child SECONDS MB [FOLDER ...]`.
+
+It is started ahead: it loads the libraries, rules and signatures and starts its query process, then waits for one JSON line
+on standard input, {"case": a file with a `CaseSpec`, "cache": a folder or null}, and writes the report's JSON object to standard output.
+SECONDS and MB limit one query of a rule; further rules in FOLDERs are read when the case is there, since people change them.
+Exit status: 0 judged, or nothing was asked; 6 judged, and a rule failed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from parsers.allocator import lean
+from rules.engine.sandbox import Fence, Sandbox
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Load, wait for a case, judge it; return the exit status."""
+    seconds, mb, *folders = arguments
+    lean()
+    with Sandbox(Fence().of_query(float(seconds), int(mb))) as sandbox:
+        sandbox.warm()
+        from rules.case.case import Case
+        from rules.judging.evaluate import judge
+        from rules.model import CaseSpec
+        from rules.writing.packs import open_library
+
+        judge(Case(CaseSpec()), open_library())  # loads what is loaded at first use: observers, signatures, tables
+        line = sys.stdin.readline()
+        if not line:
+            return 0
+        request = json.loads(line)
+        spec = CaseSpec.from_json(json.loads(Path(request["case"]).read_text("utf-8")))
+        case = Case(spec, Path(request["cache"]) if request["cache"] else None)
+        report = judge(case, open_library(*map(Path, folders)), sandbox)
+        print(json.dumps(report.as_json(), ensure_ascii=False))
+        return 6 if report.failed else 0
+
+
+if __name__ == "__main__":  # pragma: no cover - runs in the child
+    sys.exit(main(sys.argv[1:]))
