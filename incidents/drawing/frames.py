@@ -268,24 +268,69 @@ def fitted(frame: Frame, strips: Sequence[Drawing]) -> Frame | None:
 
 
 def title(frame: Frame, report: Json) -> str:
-    """Name a frame by the hosts and kinds on it.
+    """Name a frame by the hosts and kinds on it; hosts with one kind, and kinds of one host, are named together.
 
-    >>> report = {"artifacts": [{"id": 1, "kind": "truss"}]}
-    >>> clock = {"clock": "1.1:1", "artifact": 1, "host": "db1", "kind": "trace-relative"}
-    >>> title(Frame("A", (clock,), 0.0, 1.0), report)
-    'db1, system calls'
+    >>> report = {"artifacts": [{"id": 1, "kind": "truss"}, {"id": 2, "kind": "truss"}, {"id": 3, "kind": "vmstat"}]}
+    >>> hosts = {1: "db1", 2: "db2", 3: "db1"}
+    >>> def named(*artifacts):
+    ...     clocks = [{"clock": f"{n}.1:1", "artifact": n, "host": hosts[n], "kind": "trace-relative"} for n in artifacts]
+    ...     return title(Frame("A", tuple(clocks), 0.0, 1.0), report)
+    >>> named(1), named(1, 2), named(1, 3)
+    ('db1, system calls', 'db1 and db2, system calls', 'db1, system calls and vmstat')
     """
     if frame.ordered:
-        return "In their order, no clock"
+        return "In their order"
     kinds = {artifact["id"]: artifact["kind"] for artifact in report["artifacts"]}
-    named = []
+    hosts: dict[str, list[str]] = {}
     for clock in frame.clocks:
         kind: str = kinds.get(clock["artifact"]) or "unknown evidence"
-        what = kind_of(kind).axis or kind
-        words = f"{clock['host'] or 'unknown host'}, {what}"
-        if words not in named:
-            named.append(words)
-    return " and ".join(named) + (" on one clock" if len(frame.clocks) > 1 else "")
+        named = hosts.setdefault(kind_of(kind).axis or kind, [])
+        if (host := clock["host"] or "unknown host") not in named:
+            named.append(host)
+    whats: dict[str, list[str]] = {}
+    for what, named in hosts.items():
+        whats.setdefault(" and ".join(named), []).append(what)
+    return "; ".join(f"{named}, {' and '.join(listed)}" for named, listed in whats.items())
+
+
+def reason(frame: Frame, report: Json) -> str:
+    """Say in one short line which clock an axis has; `why` gives the figures and what was tried.
+
+    >>> clock = {"clock": "1.1:1", "artifact": 1, "host": "db1", "kind": "trace-relative"}
+    >>> reason(Frame("A", (clock,), 0.0, 1.0), {})
+    'own clock, seconds since the trace began'
+    >>> other = {"clock": "2.1:1", "artifact": 2, "host": "web1", "kind": "wall-local"}
+    >>> tie = {"clock": "2.1:1", "ref": "1.1:1", "accepted": True, "off_lo": 0.157, "off_hi": 0.237}
+    >>> reason(Frame("A", (clock, other), 0.0, 1.0), {"clock_map": [tie]})
+    'clocks aligned: web1 −0.197 ± 0.040 s'
+    >>> reason(Frame("A", (clock, {**other, "host": "db1"}), 0.0, 1.0), {"clock_map": [tie]})
+    'one host, one clock'
+    """
+    if frame.ordered:
+        return "no clock: places in each list"
+    if len(frame.clocks) > 1:
+        hosts = {clock["clock"]: clock["host"] for clock in frame.clocks}
+        if len(set(hosts.values())) == 1 and None not in hosts.values():
+            return "one host, one clock"
+        moved = []
+        for row in report.get("clock_map", ()):
+            between = hosts.get(row["clock"]), hosts.get(row["ref"])
+            if (
+                row["accepted"]
+                and None not in between
+                and between[0] != between[1]
+                and None not in (row["off_lo"], row["off_hi"])
+            ):
+                middle, half = (row["off_lo"] + row["off_hi"]) / 2, (row["off_hi"] - row["off_lo"]) / 2
+                moved.append(f"{between[0]} {'−' if middle > 0 else '+'}{abs(middle):.3f} ± {half:.3f} s")
+        more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+        return f"clocks aligned: {moved[0]}{more}" if moved else "clocks aligned"
+    ours = {clock["clock"] for clock in frame.clocks}
+    if any(not row["accepted"] and ours & {row["clock"], row["ref"]} for row in report.get("clock_map", ())):
+        return "own clock: no common moment with the other frames"
+    if frame.scale == "seconds":
+        return f"own clock, seconds {COUNTED_FROM.get(frame.clocks[0]['kind'], 'of an unknown zero')}"
+    return "own clock"
 
 
 def why(frame: Frame, report: Json) -> str:

@@ -3,7 +3,7 @@
 
 import { choose } from "./timeline/chooser.js";
 import { Frame } from "./timeline/frame.js";
-import { because, debounce, fetchJson, plural } from "./timeline/words.js";
+import { because, debounce, fetchJson, plural, rangeWords } from "./timeline/words.js";
 
 const root = document.querySelector("[data-timeline]");
 if (root) start(root);
@@ -27,7 +27,12 @@ function start(root) {
     span: null,
     range: null,
     lanes: {},
+    counters: new URL(location.href).searchParams.get("counters") !== "off",
+    call: "",
   };
+  const bar = root.querySelector("[role=toolbar]"),
+    find = bar.querySelector("[data-call]");
+  const tool = (name) => bar.querySelector(`[data-tool=${name}]`);
   let chosen = fromAddress("lanes"); // a link's lanes go before what was kept
   const room = {
     state,
@@ -49,9 +54,45 @@ function start(root) {
           if (kind === "add" || (name && !lane.includes("|"))) query.append(kind, lane);
       return query;
     },
-    choose: (frame) => choose(frame, room),
+    frames,
     remember: () => remember(frames, state, chosen),
     reload: () => load(),
+    get active() {
+      const drawn = [...frames.values()].filter((frame) => frame.meta.axis !== "value");
+      return drawn.find((frame) => frame === state.active) ?? drawn[0] ?? [...frames.values()][0];
+    },
+    // The toolbar acts on the frame that was touched last, and says what it shows.
+    activate(frame) {
+      state.active = frame;
+      room.tell();
+    },
+    tell() {
+      const frame = room.active,
+        axes = [...frames.values()].filter((one) => one.meta.axis !== "value");
+      for (const one of frames.values()) one.section.classList.toggle("active", axes.length > 1 && one === frame);
+      if (!frame) return;
+      const words = frame.meta.axis === "value" ? "" : rangeWords(frame.meta, frame.view);
+      const place = bar.querySelector("[data-range]");
+      place.textContent = words;
+      place.title = words && `${frame.meta.title}: ${words}`;
+      tool("table").setAttribute("aria-pressed", String(frame.tabled));
+      tool("counters").hidden = !axes.some((one) => one.lanes.some((lane) => lane.kind === "counter"));
+      tool("counters").setAttribute("aria-pressed", String(state.counters));
+    },
+  };
+  const tools = {
+    fit: () => frames.forEach((frame) => frame.fit()),
+    in: () => room.active?.zoom(0.5),
+    out: () => room.active?.zoom(2),
+    counters() {
+      state.counters = !state.counters;
+      frames.forEach((frame) => frame.resize());
+      room.tell();
+      room.remember();
+    },
+    table: () => room.active?.toggleTable(),
+    lanes: () => room.active && choose(room.active, room),
+    again: () => load(),
   };
 
   const load = async () => {
@@ -79,7 +120,8 @@ function start(root) {
         }
       restore(frames);
       root.querySelector("[data-empty]").hidden = data.frames.length > 0;
-      root.querySelector("[role=toolbar]").hidden = !data.frames.length;
+      bar.hidden = root.querySelector(".tl-foot").hidden = !data.frames.length;
+      room.tell();
       root.querySelector("[data-count]").textContent = data.frames.length
         ? `${plural(data.frames.length, "frame")}, ${plural(data.rows, "row")}`
         : "";
@@ -105,15 +147,20 @@ function start(root) {
       );
       return;
     }
-    const tool = event.target.closest("[data-tool]");
-    if (!tool) return;
-    const all = [...frames.values()];
-    ({
-      fit: () => all.forEach((f) => f.fit()),
-      in: () => all.forEach((f) => f.zoom(0.5)),
-      out: () => all.forEach((f) => f.zoom(2)),
-      again: load,
-    })[tool.dataset.tool]?.();
+    tools[event.target.closest("[data-tool]")?.dataset.tool]?.();
+  });
+  find.addEventListener("input", () => {
+    state.call = find.value.trim().toLowerCase();
+    frames.forEach((frame) => frame.draw());
+  });
+  find.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    const all = [...frames.values()],
+      from = Math.max(0, all.indexOf(room.active));
+    const next = [...all.slice(from), ...all.slice(0, from)].find((frame) => frame.found().length);
+    if (!next) window.exhibit.say(`No call like ${find.value} is drawn.`);
+    else next.step(event.shiftKey ? -1 : 1, next.found());
   });
   // A finding chosen in the column is brought out here; new evidence redraws.
   document.body.addEventListener("finding:selected", (event) => {
@@ -148,6 +195,7 @@ function remember(frames, state, chosen) {
   put("view", views.join(";"));
   put("sel", state.range ? `${state.range.frame}:${state.range.start.toFixed(6)},${state.range.end.toFixed(6)}` : "");
   put("span", state.span ? `${state.span.frame}:${state.span.at.join(",")}` : "");
+  put("counters", state.counters ? "" : "off");
   put("lanes", chosen && Object.keys(chosen).length ? JSON.stringify(chosen) : "");
   history.replaceState(history.state, "", url);
 }

@@ -22,6 +22,17 @@ def frame_of_calls(page: Page) -> Locator:
     return page.locator(".tl-frame:not([data-frame=people])").last
 
 
+def lanes_of(page: Page, frame: Locator) -> None:
+    frame.locator("canvas.tl-canvas").focus()
+    page.get_by_role("toolbar", name="Timeline").get_by_role("button", name="Lanes").click()
+
+
+def details_of(frame: Locator) -> Locator:
+    about = frame.locator(".tl-about")
+    about.evaluate("menu => { menu.open = true; }")
+    return about
+
+
 def drag(page: Page, frame: Locator, begin: float, end: float) -> None:
     canvas = frame.locator("canvas.tl-canvas")
     canvas.scroll_into_view_if_needed()
@@ -74,7 +85,7 @@ def test_lanes_are_hidden_added_moved_and_kept(ada: Page, sample_room: str) -> N
     frame = frame_of_calls(ada)
     names = frame.locator(".tl-names li")
     before = names.count()
-    frame.get_by_role("button", name="Lanes").click()
+    lanes_of(ada, frame)
     dialog = ada.get_by_role("dialog", name=re.compile("Lanes of"))
     dialog.get_by_role("checkbox", name=re.compile("3728.1$")).uncheck()
     expect(names).to_have_count(before - 1)
@@ -89,7 +100,7 @@ def test_lanes_are_hidden_added_moved_and_kept(ada: Page, sample_room: str) -> N
     ada.goto(sample_room)  # a fresh address: what was kept holds
     expect(frame_of_calls(ada).locator(".tl-names")).to_contain_text("failed")
     expect(frame_of_calls(ada).locator(".tl-names li").first).to_contain_text("3731/1")
-    frame_of_calls(ada).get_by_role("button", name="Lanes").click()
+    lanes_of(ada, frame_of_calls(ada))
     ada.get_by_role("button", name="As it was").click()
     expect(ada.get_by_role("dialog", name=re.compile("Lanes of"))).to_contain_text("Forgotten")
 
@@ -100,7 +111,7 @@ def test_lanes_shared_with_the_room_arrive_by_themselves(ada: Page, sample_room:
     other = ada.context.new_page()
     other.goto(sample_room)
     frame = frame_of_calls(other)
-    frame.get_by_role("button", name="Lanes").click()
+    lanes_of(other, frame)
     dialog = other.get_by_role("dialog", name=re.compile("Lanes of"))
     dialog.get_by_role("checkbox", name="System calls that failed").check()
     dialog.get_by_role("button", name="Share with the room").click()
@@ -118,9 +129,8 @@ def test_the_window_is_saved_as_picture_rows_and_trace(ada: Page, sample_room: s
         ("Rows (CSV)", "csv"),
         ("Trace for Perfetto", "trace"),
     ):
-        frame.locator(".tl-save").evaluate("menu => { menu.open = true; }")
         with ada.expect_download() as waiting:
-            frame.locator(".tl-save").get_by_text(words, exact=True).click()
+            details_of(frame).get_by_text(words, exact=True).click()
         path = tmp_path / name
         waiting.value.save_as(path)
         made[name] = path.read_bytes()
@@ -135,9 +145,9 @@ def test_the_waits_are_drawn_on_demand(ada: Page, sample_room: str) -> None:
     frame_of_calls(ada)
     frame = ada.locator(".tl-frame").first
     with ada.expect_response(re.compile("timeline/waits")) as waiting:
-        frame.get_by_role("button", name="Show waits").click()
+        details_of(frame).get_by_role("button", name="Show waits").click()
     assert [edge["kind"] for edge in waiting.value.json()["waits"]] == ["socket"]
-    expect(frame.get_by_role("button", name="Hide waits")).to_have_attribute("aria-pressed", "true")
+    expect(details_of(frame).get_by_role("button", name="Hide waits")).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_wait_that_leads_to_another_clock_is_told_in_words(ada: Page, exhibit: Served) -> None:
@@ -160,12 +170,12 @@ def test_a_wait_that_leads_to_another_clock_is_told_in_words(ada: Page, exhibit:
     )
     told = []
     for frame in ada.locator(".tl-frame:not([data-frame=people])").all():
-        control = frame.get_by_role("button", name="Show waits")
+        control = details_of(frame).get_by_role("button", name="Show waits")
         if not control.count():
             continue
         with ada.expect_response(re.compile("timeline/waits")) as waiting:
             control.click()
-        expect(frame.get_by_role("button", name="Hide waits")).to_have_attribute("aria-pressed", "true")
+        expect(details_of(frame).get_by_role("button", name="Hide waits")).to_have_attribute("aria-pressed", "true")
         found = waiting.value.json()
         if found["elsewhere"]:
             assert found["waits"] == [], "nothing is drawn where no clock says when"
@@ -188,7 +198,7 @@ def test_a_wait_that_leads_to_another_clock_is_told_in_words(ada: Page, exhibit:
     expect(ada.locator(".tl-frame:not([data-frame=people])")).to_have_count(1, timeout=A_MINUTE)
     both = frame_of_calls(ada)
     with ada.expect_response(re.compile("timeline/waits")) as waiting:
-        both.get_by_role("button", name="Show waits").click()
+        details_of(both).get_by_role("button", name="Show waits").click()
     assert waiting.value.json()["elsewhere"] == []
     assert len(waiting.value.json()["waits"]) >= 12
     expect(both.get_by_role("status").filter(has_text="no arrow is drawn")).to_have_count(0)
@@ -237,9 +247,7 @@ def test_undated_times_and_single_samples_are_shown_as_what_they_are(
     ada.goto(room)
     frames = ada.locator(".tl-frame:not([data-frame=people])")
     expect(frames).to_have_count(3, timeout=A_MINUTE)
-    mixed, epoch = (
-        frames.filter(has_text=name) for name in ("db1, system calls and db1, vmstat", "web1, system calls")
-    )
+    mixed, epoch = (frames.filter(has_text=name) for name in ("db1, system calls and vmstat", "web1, system calls"))
     expect(mixed.locator(".tl-head")).to_contain_text("2025-06-01; ")
     expect(mixed.locator(".tl-head")).to_contain_text("no date is printed; 2025-06-01 is the only day")
     expect(epoch.locator(".tl-head")).to_contain_text("2025-06-01, UTC")
@@ -254,3 +262,37 @@ def test_undated_times_and_single_samples_are_shown_as_what_they_are(
     assert axe_violations(ada) == []
     single.scroll_into_view_if_needed()
     shot(ada, "true-times")
+
+
+def test_one_toolbar_serves_all_frames(ada: Page, sample_room: str) -> None:
+    ada.goto(sample_room)
+    frame = frame_of_calls(ada)
+    bar = ada.get_by_role("toolbar", name="Timeline")
+    for name in ("Zoom", "Lanes", "Table", "Select", "Save"):
+        assert ada.locator(".tl-frame").get_by_role("button", name=name).locator("visible=true").count() == 0, name
+    for head in ada.locator(".tl-head").all():
+        box = head.bounding_box()
+        assert box
+        assert box["height"] <= 30, "one line"
+    expect(frame.locator(".tl-head > p")).to_have_text("own clock: no common moment with the other frames")
+    expect(ada.locator(".tl-head > p").first).to_have_text(
+        re.compile(r"^2016-04-14 · clocks aligned: \w+ −0\.197 ± 0\.040 s$")
+    )
+
+    frame.locator("canvas.tl-canvas").focus()
+    whole = bar.locator("[data-range]").inner_text()
+    assert re.fullmatch(r"[\d.]+ s from [\d.]+", whole)
+    bar.get_by_role("button", name="Zoom in").click()
+    expect(bar.locator("[data-range]")).not_to_have_text(whole)
+    assert "view=" in ada.url
+    bar.get_by_role("button", name="Show all").click()
+    expect(bar.locator("[data-range]")).to_have_text(whole)
+
+    bar.get_by_label("Find a call").fill("shmat")
+    ada.keyboard.press("Enter")
+    expect(frame.locator(".tl-strip")).to_contain_text("shmat")
+    bar.get_by_label("Find a call").fill("")
+    bar.get_by_role("button", name="Table").click()
+    expect(bar.get_by_role("button", name="Table")).to_have_attribute("aria-pressed", "true")
+    expect(frame.get_by_role("table").filter(has_text="longest of what is drawn")).to_be_visible()
+    assert axe_violations(ada) == []

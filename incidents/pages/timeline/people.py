@@ -39,6 +39,7 @@ def frame(room: Room) -> Json | None:
     return {
         "frame": NAME,
         "title": "What people said and did",
+        "reason": "UTC, when it was entered",
         "why": "in UTC, when it was entered; markers when it was done",
         "axis": "clock",
         "unit": "s",

@@ -104,6 +104,7 @@ def head(frame: Frame, report: Json) -> Json:
     return {
         "frame": frame.name,
         "title": visible(frames.title(frame, report)),
+        "reason": visible(frames.reason(frame, report)),
         "why": visible(frames.why(frame, report)),
         "axis": frame.axis,
         "unit": "" if frame.ordered else "s",

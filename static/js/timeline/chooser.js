@@ -13,6 +13,11 @@ export async function choose(frame, room) {
   said.setAttribute("role", "status");
   const title = text("h2", `Lanes of ${frame.meta.title}`);
   title.id = "lanes-title";
+  const frames = [...room.frames.values()].filter((one) => one.meta.axis !== "value" && one.rows);
+  const which = make("select");
+  which.setAttribute("aria-label", "Frame");
+  which.append(...frames.map((one) => new Option(one.meta.title, one.meta.frame, false, one === frame)));
+  which.addEventListener("change", () => choose(room.frames.get(which.value), room));
   const present = make("ul"),
     offers = make("div"),
     find = make("input");
@@ -105,9 +110,9 @@ export async function choose(frame, room) {
   close.addEventListener("click", () => dialog.close());
   row.append(mine, ...(room.state.mayShare ? [ours] : []), reset, make("span", "spread"), close);
   row.querySelector(".spread");
-  dialog.replaceChildren(title, text("h3", "Shown"), present, text("h3", "Add"), find, offers, said, row);
+  dialog.replaceChildren(title, ...(frames.length > 1 ? [which] : []), text("h3", "Shown"), present, text("h3", "Add"), find, offers, said, row);
   list();
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
   offers.replaceChildren(text("p", "Looking for what this frame could show …", "meta"));
   let found;
   try {

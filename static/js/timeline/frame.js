@@ -1,7 +1,7 @@
 // One frame: its strips, its canvas, its keys and gestures. What it shows is fetched for the visible window.
 
 import { AXIS, HEIGHT, colours, fitCanvas, overview, paint } from "./paint.js";
-import { saveMenu } from "./saving.js";
+import { saveLinks } from "./saving.js";
 import {
   C,
   S,
@@ -44,9 +44,8 @@ export class Frame {
     this.panel.hidden = true;
     this.tip = this.section.appendChild(make("div", "tl-tip"));
     this.tip.hidden = true;
-    this.table = this.section.appendChild(make("details", "tl-table"));
-    this.table.append(text("summary", "As a table"));
-    this.table.addEventListener("toggle", () => this.table.open && this.fillTable());
+    this.table = this.section.appendChild(make("div", "tl-table"));
+    this.table.hidden = true;
     const later = debounce(() => this.fetch(), 60);
     // A single step is answered at once, a drag when it rests.
     this.refetch = () => (this.busy ? later() : this.fetch());
@@ -104,28 +103,13 @@ export class Frame {
     const follows = !this.meta || (this.view.start === this.meta.t0 && this.view.end === this.meta.t1);
     this.meta = meta;
     this.lanes = this.whole = meta.lanes;
-    const left = meta.more ? ` ${plural(meta.more, "more strip")} with shorter calls not drawn.` : "";
-    const choose = button("Lanes", "quiet script-only");
-    choose.setAttribute("aria-haspopup", "dialog");
-    choose.addEventListener("click", () => this.room.choose(this));
-    const when = meta.axis === "value" ? meta.at : meta.when;
-    const parts = [text("h3", meta.title), text("p", `${when ? `${when}; ` : ""}${meta.why}${left}`), choose];
     const single = meta.axis === "value";
-    if (meta.frame !== "people" && !single) {
-      const all = button("Select what is seen", "quiet script-only");
-      all.addEventListener("click", () => this.select(this.view.start, this.view.end));
-      parts.push(all);
-    }
-    if (!single && meta.lanes.some((lane) => ["syscalls", "sqlnet"].includes(lane.lane))) {
-      const waits = button(this.arrows ? "Hide waits" : "Show waits", "quiet script-only");
-      waits.setAttribute("aria-pressed", String(Boolean(this.arrows)));
-      waits.addEventListener("click", () => this.toggleArrows(waits));
-      parts.push(waits);
-    }
-    if (meta.frame !== "people" && !single) parts.push(saveMenu(this, this.room));
-    this.head.replaceChildren(...parts);
+    const when = single ? meta.at : meta.when;
+    const reason = text("p", [when, meta.reason].filter(Boolean).join(" · "));
+    reason.title = reason.textContent;
+    this.head.replaceChildren(text("h3", meta.title), reason, this.about(when, single));
     this.values.hidden = !single;
-    this.body.hidden = this.table.hidden = single;
+    this.body.hidden = single;
     this.section.hidden = false;
     if (single) {
       this.showValues();
@@ -140,6 +124,25 @@ export class Frame {
         "0 shows all, comma and period choose a span, Enter opens its lines, s selects what is seen.",
     );
     this.resize();
+  }
+
+  // All that is known of a frame's clock, and what is seldom needed, behind one button of its head.
+  about(when, single) {
+    const menu = make("details", "menu tl-about"),
+      box = make("div"),
+      open = text("summary", "Details");
+    open.setAttribute("aria-label", `Details of ${this.meta.title}`);
+    const left = this.meta.more ? `. ${plural(this.meta.more, "more strip")} with shorter calls not drawn.` : "";
+    box.append(text("p", `${when ? `${when}; ` : ""}${this.meta.why}${left}`));
+    if (!single && this.meta.lanes.some((lane) => ["syscalls", "sqlnet"].includes(lane.lane))) {
+      const waits = button(this.arrows ? "Hide waits" : "Show waits", "quiet script-only");
+      waits.setAttribute("aria-pressed", String(Boolean(this.arrows)));
+      waits.addEventListener("click", () => this.toggleArrows(waits));
+      box.append(waits);
+    }
+    if (this.meta.frame !== "people" && !single) box.append(saveLinks(this, this.room));
+    menu.append(open, box);
+    return menu;
   }
 
   // What was measured at one moment has no axis: each value with its line.
@@ -188,7 +191,10 @@ export class Frame {
       order = choice.order ?? [];
     const place = (key) =>
       pinned.includes(key) ? pinned.indexOf(key) - 1e6 : order.includes(key) ? order.indexOf(key) - 1e3 : 0;
-    const shown = this.lanes.filter((lane) => !hidden.has(laneKey(lane)) && !hidden.has(lane.lane));
+    const shown = this.lanes.filter(
+      (lane) =>
+        !hidden.has(laneKey(lane)) && !hidden.has(lane.lane) && (this.state.counters || lane.kind !== "counter"),
+    );
     const sorted = shown
       .map((lane, k) => [place(laneKey(lane)), k, lane])
       .sort((a, b) => a[0] - b[0] || a[1] - b[1])
@@ -227,6 +233,7 @@ export class Frame {
     this.width = Math.max(160, this.names.parentElement.clientWidth - this.names.offsetWidth - GUTTER);
     fitCanvas(this.canvas, this.width, this.height);
     fitCanvas(this.overview, this.width, 14);
+    if (this.tabled) this.fillTable();
     this.draw();
   }
 
@@ -241,6 +248,7 @@ export class Frame {
         : { start: middle - length / 2, end: middle + length / 2 };
     this.repaint();
     this.refetch();
+    if (this.room.active === this) this.room.tell();
     if (push) this.room.remember();
   }
 
@@ -314,7 +322,18 @@ export class Frame {
     return best && { mark: best, lane: row.lane };
   }
 
+  get tabled() {
+    return !this.table.hidden;
+  }
+  toggleTable() {
+    this.table.hidden = this.tabled;
+    if (this.tabled) this.fillTable();
+    this.room.tell();
+  }
+
   listen() {
+    for (const kind of ["pointerdown", "focusin"])
+      this.section.addEventListener(kind, () => this.state.active !== this && this.room.activate(this));
     let drag = null;
     const pointers = new Map();
     this.canvas.addEventListener(
@@ -412,11 +431,20 @@ export class Frame {
   }
 
   // The spans in order of time, the single ones of those visible: what a keyboard walks through.
-  step(by) {
-    const visible = this.rows
+  walk() {
+    return this.rows
       .flatMap(({ lane }) => (lane.kind === "counter" ? [] : lane.spans.map((span) => ({ lane, span }))))
       .filter(({ span }) => span[S.end] >= this.view.start && span[S.start] <= this.view.end && span[S.n] === 1)
       .sort((a, b) => a.span[S.start] - b.span[S.start] || a.span[S.end] - b.span[S.end]);
+  }
+  // Whether the search of the toolbar leaves a span as it is.
+  fits(span) {
+    return !this.state.call || span[S.label].toLowerCase().includes(this.state.call);
+  }
+  found() {
+    return this.state.call ? this.walk().filter(({ span }) => this.fits(span)) : [];
+  }
+  step(by, visible = this.walk()) {
     if (!visible.length) return;
     const at = visible.findIndex(({ span }) => span === this.chosen);
     const next = visible[(at + by + visible.length) % visible.length];
@@ -619,6 +647,6 @@ export class Frame {
           : "";
       tr.append(text("td", lane.label), text("td", what), text("td", size), cell);
     }
-    this.table.replaceChildren(text("summary", "As a table"), table);
+    this.table.replaceChildren(table);
   }
 }

@@ -135,12 +135,14 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
       x1 = Math.min(view.width + 2, view.x(span[S.end]));
     if (x1 < 0 || x0 > view.width) continue;
     const width = Math.max(lane.kind === "event" ? 2 : 1, x1 - x0);
+    const faint = frame.fits(span) ? 1 : 0.2;
+    g.globalAlpha = faint;
     if (span[S.n] > 1) {
       // many short ones in a pixel: their share of the time as height, their number as depth; never a solid bar
       const share = Math.min(1, span[S.total] / Math.max(span[S.end] - span[S.start], view.pixel));
       const high = Math.max(3, lane.kind === "event" ? Math.min(bar, 2 + 2 * Math.log2(span[S.n])) : bar * share);
       g.fillStyle = span[S.cls] === "error" ? ink.error : ink.density;
-      g.globalAlpha = Math.min(1, 0.45 + Math.log10(span[S.n]) / 5);
+      g.globalAlpha = faint * Math.min(1, 0.45 + Math.log10(span[S.n]) / 5);
       g.fillRect(x0, top + bar - high, width, high);
       g.globalAlpha = 1;
       continue;
@@ -149,15 +151,16 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
     g.fillStyle = ink[cls];
     // A gap before a completion stamp: only its end is known. Pale as far as it may reach, firm where it ended.
     if (span[S.atMost] && width > 6 && cls !== "untraced") {
-      g.globalAlpha = 0.62;
+      g.globalAlpha = faint * 0.62;
       g.fillRect(x0, top, width, bar);
-      g.globalAlpha = 1;
+      g.globalAlpha = faint;
       g.fillRect(x1 - 3, top, 3, bar);
       g.strokeStyle = ink.ink3;
       g.setLineDash([2, 2]);
       line(g, x0 + 0.5, top, x0 + 0.5, top + bar);
       g.setLineDash([]);
     } else g.fillRect(x0, top, width, bar);
+    g.globalAlpha = 1;
     if (cls === "untraced") hatch(g, ink, x0, top, width, bar);
     if (shaky && width > 6)
       for (const at of [span[S.start], span[S.end]]) whisker(g, ink, view.x(at - err), view.x(at + err), top + bar / 2);

@@ -1,11 +1,9 @@
-// The window of a frame as a file: a picture, its rows, a trace for Perfetto.
+// What is selected or seen of a frame as a file: a picture, its rows, a trace for Perfetto.
 
 import { button, make, text } from "./words.js";
 
-export function saveMenu(frame, room) {
-  const menu = make("details", "tl-save script-only"),
-    list = make("div");
-  menu.append(text("summary", "Save as", "quiet"), list);
+export function saveLinks(frame, room) {
+  const list = make("div", "tl-save script-only");
   const window = () => {
     const { start, end } = frame.mark ?? frame.view;
     return room.query({ frame: frame.meta.frame, from: start, to: end }, frame.meta.frame);
@@ -45,6 +43,7 @@ export function saveMenu(frame, room) {
     }
   });
   list.append(
+    text("b", "Save what is selected, else what is seen"),
     link("Picture (SVG)", () => {
       const query = window();
       query.set("px", "1600");
@@ -58,5 +57,5 @@ export function saveMenu(frame, room) {
       ["Trace for Perfetto", "trace"],
     ].map(([words, form]) => link(words, () => `${room.state.rows.replace(/csv$/, form)}?${window()}`)),
   );
-  return menu;
+  return list;
 }

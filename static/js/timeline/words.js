@@ -62,6 +62,19 @@ export function stamp(meta, t, step) {
   const second = (ofDay % 60).toFixed(digits).padStart(digits ? digits + 3 : 2, "0");
   return `${two(Math.floor(ofDay / 3600))}:${two(Math.floor(ofDay / 60) % 60)}:${second}`;
 }
+// "3.75 s from 10:00:08.45": how much of an axis is seen, and from where.
+export function rangeWords(meta, { start, end }) {
+  if (meta.axis === "order") {
+    const from = Math.max(1, Math.ceil(start));
+    return `${plural(Math.max(1, Math.floor(end) - from + 1), "place")} from ${from}`;
+  }
+  return `${about(end - start)} from ${stamp(meta, start, (end - start) / 1000)}`;
+}
+// A length in three digits, for what is read at a glance.
+function about(value) {
+  const [by, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+  return amount(Number((value * by).toPrecision(3)), unit);
+}
 export function spanLabel(span) {
   const length = span[S.worst];
   return length > 0 ? `${span[S.label]} ${span[S.atMost] ? "at most " : ""}${seconds(length)}` : span[S.label];

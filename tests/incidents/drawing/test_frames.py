@@ -60,7 +60,7 @@ def test_a_frame_says_why_its_clocks_share_an_axis_or_why_it_stands_apart() -> N
     )
     assert frames.why(alone, REPORT) == "apart: intervals differ by 1.541 s"
     assert frames.why(alone, {"clock_map": []}) == "its own clock, seconds since the trace began"
-    assert frames.title(shared, REPORT) == "gw1, Oracle Net trace and db1, Oracle Net trace on one clock"
+    assert frames.title(shared, REPORT) == "gw1 and db1, Oracle Net trace"
 
 
 def finding(**over: Any) -> dict:
