@@ -157,12 +157,10 @@ def _span(strip: Drawing, span: Span, y: float, x: Any, causes: set[tuple[int, i
     fill = "url(#hatch)" if cls == "untraced" else ink[FILLS[cls]]
     bound = span.at_most and wide > 6 and cls != "untraced"
     body = _rect(x0, top, wide, bar, fill, 0.62 if bound else 1.0) + (_rect(x1 - 3, top, 3, bar, fill) if bound else "")
-    length = f" {'at most ' if span.at_most else ''}{span.worst_s:.3f} s" if span.worst_s >= 0.0005 else ""
-    label = visible(f"{span.label}{length}")
-    room = int(wide / 6.2)
-    body += (
-        _text(x0 + 4, top + bar / 2 + 4, label[:room], ink["h-ink"], 11) if room > 4 and strip.kind != "event" else ""
-    )
+    room = int((wide - 8) / 6.2)
+    label = next((text for text in map(visible, span.labels) if len(text) <= room), None)
+    if label and strip.kind != "event":
+        body += _text(x0 + 4, top + bar / 2 + 4, label, ink["h-ink"], 11)
     return f"<g>{told}{body}</g>"
 
 

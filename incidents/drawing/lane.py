@@ -66,7 +66,10 @@ class Lane:
 
 @dataclass(frozen=True)
 class Span:
-    """One bar: a call, a wait, or `n` of them that share a pixel (`total_s` is their sum, `worst_s` the longest)."""
+    """One bar: a call, a wait, or `n` of them that share a pixel (`total_s` is their sum, `worst_s` the longest).
+
+    `target` is what the call was made on (address, path, descriptor); empty if the evidence does not show it.
+    """
 
     start: float
     end: float
@@ -79,9 +82,34 @@ class Span:
     n: int
     total_s: float
     worst_s: float
+    target: str = ""
+
+    @property
+    def labels(self) -> list[str]:
+        """Return what may be written in the bar, longest first; `static/js/timeline/words.js` writes the same.
+
+        Without a duration there is one label; a stretch that was not traced is never called by its length alone.
+
+        >>> span = Span(0, 5, "poll", "wait", 1, 1, 1, False, 1, 5.005, 5.005, "10.20.0.53:53")
+        >>> span.labels
+        ['poll 10.20.0.53:53 · 5.005 s', '10.20.0.53:53 · 5.005 s', 'poll · 5.005 s', '5.005 s']
+        >>> from dataclasses import replace
+        >>> replace(span, target="", at_most=True).labels
+        ['poll · at most 5.005 s', 'poll · ≤ 5.005 s', '≤ 5.005 s']
+        """
+        if self.worst_s <= 0:
+            return [self.label]
+        said = length(self.worst_s)
+        bound, short = (f"at most {said}", f"≤ {said}") if self.at_most else (said, said)
+        if self.cls == "untraced":
+            return [f"{self.label} · {bound}", self.label]
+        texts = [f"{self.label} {self.target} · {bound}", f"{self.target} · {short}"] if self.target else []
+        return list(
+            dict.fromkeys([*texts, *([] if texts else [f"{self.label} · {bound}"]), f"{self.label} · {short}", short])
+        )
 
     def as_list(self) -> list[Any]:
-        return [
+        marks = [
             round(self.start, 7),
             round(self.end, 7),
             self.label,
@@ -94,6 +122,20 @@ class Span:
             round(self.total_s, 7),
             round(self.worst_s, 7),
         ]
+        return [*marks, self.target] if self.target else marks
+
+
+def length(seconds: float) -> str:
+    """Write a duration so that short ones keep their digits.
+
+    >>> length(2.4734), length(0.0004), length(0.0000021), length(333)
+    ('2.473 s', '0.4 ms', '2 µs', '333 s')
+    """
+    if seconds >= 100:
+        return f"{seconds:.0f} s"
+    if seconds >= 1:
+        return f"{seconds:.3f} s"
+    return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-4 else f"{seconds * 1e6:.0f} µs"
 
 
 @dataclass(frozen=True)
@@ -188,7 +230,7 @@ def strips(rows: Sequence[Row], keys: Sequence[str]) -> list[tuple[Row, list[Row
     return [(run[0], run) for run in runs]
 
 
-def span(row: Row, label: str, cls: str = "rest", at_most: bool = False) -> Span:
+def span(row: Row, label: str, cls: str = "rest", at_most: bool = False, target: str | None = None) -> Span:
     """Make the bar of a merged row."""
     return Span(
         start=row["t0"],
@@ -202,6 +244,7 @@ def span(row: Row, label: str, cls: str = "rest", at_most: bool = False) -> Span
         n=row["n"],
         total_s=row["total_s"],
         worst_s=row["worst_s"],
+        target=target or "",
     )
 
 

@@ -134,7 +134,7 @@ def test_the_window_is_saved_as_picture_rows_and_trace(ada: Page, sample_room: s
         path = tmp_path / name
         waiting.value.save_as(path)
         made[name] = path.read_bytes()
-    assert b"shmat at most 2.473 s" in made["svg"]
+    assert "shmat 0x3C0000000 · at most 2.473 s".encode() in made["svg"]
     assert made["png"].startswith(b"\x89PNG")
     assert b"shmat" in made["csv"]
     assert any(event["name"] == "shmat" and event["ph"] == "X" for event in json.loads(made["trace"])["traceEvents"])
@@ -296,3 +296,51 @@ def test_one_toolbar_serves_all_frames(ada: Page, sample_room: str) -> None:
     expect(bar.get_by_role("button", name="Table")).to_have_attribute("aria-pressed", "true")
     expect(frame.get_by_role("table").filter(has_text="longest of what is drawn")).to_be_visible()
     assert axe_violations(ada) == []
+
+
+WRITTEN = """
+const kept = CanvasRenderingContext2D.prototype.fillText;
+window.written = new Set();
+CanvasRenderingContext2D.prototype.fillText = function (words, ...at) {
+  window.written.add(words);
+  return kept.call(this, words, ...at);
+};
+"""
+
+
+def test_labels_are_whole_or_missing_and_the_tooltip_leaves_its_span_free(ada: Page, sample_room: str) -> None:
+    ada.add_init_script(WRITTEN)
+    ada.goto(sample_room)
+    frame = frame_of_calls(ada)
+    widest = set(ada.evaluate("[...window.written]"))
+    assert "shmat 0x3C0000000 · at most 2.473 s" in widest
+    name = frame.get_attribute("data-frame")
+    lengths = set()
+    for start in (11.0, 11.5, 11.6, 11.65, 11.7, 11.75):  # less and less of the bar is seen
+        ada.goto(f"{sample_room}?view={name}:{start},12.3")
+        expect(frame_of_calls(ada)).to_have_attribute("data-fetched", re.compile(r"\d"))
+        ada.wait_for_function("window.written.size > 0")
+        ada.evaluate("window.written.clear()")
+        ada.get_by_label("Find a call").press("a")  # draws once more
+        lengths |= {text for text in ada.evaluate("[...window.written]") if "2.473" in text}
+    known = {"shmat 0x3C0000000 · at most 2.473 s", "0x3C0000000 · ≤ 2.473 s", "shmat · ≤ 2.473 s", "≤ 2.473 s"}
+    assert lengths <= known, "no number is cut"
+    assert len(lengths) > 1, "the narrower bar has a shorter label"
+
+    ada.goto(sample_room)
+    frame = frame_of_calls(ada)
+    frame.locator("canvas.tl-canvas").focus()
+    tip = frame.locator(".tl-tip")
+    for _ in range(40):
+        ada.keyboard.press(".")
+        if "shmat · at most 2.473 s" in tip.inner_text():
+            break
+    expect(tip).to_contain_text("db1 3731/1 → 0x3C0000000")
+    expect(tip).to_contain_text(re.compile(r"9\.3\d* – 11\.7\d*"))
+    expect(tip).to_contain_text(re.compile(r"\d+ % of the [\d.]+ s in view"))
+    expect(tip).to_contain_text("lines 14 and 30")
+    row = frame.locator(".tl-names li", has_text="3731/1").bounding_box()
+    shown = tip.bounding_box()
+    assert row
+    assert shown
+    assert shown["y"] >= row["y"] + row["height"] or shown["y"] + shown["height"] <= row["y"]

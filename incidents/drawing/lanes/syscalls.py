@@ -13,6 +13,10 @@ from incidents.drawing.lane import Drawing, Lane, Row, Span, Window, counted, st
 from incidents.drawing.lane import span as bar
 
 BEGINS = "(s.t_local - case when s.stamp = 'start' then 0 else coalesce(s.dur_hi_s, 0) end)"
+#: What a call was made on: the other end, a path, an address in memory, else the descriptor.
+TARGET = (
+    "coalesce(s.peer_ip || coalesce(':' || s.peer_port, ''), left(s.path, 120), '0x' || hex(s.arg_addr), 'fd ' || s.fd)"
+)
 LANE = Lane(
     title="System calls",
     group="Calls",
@@ -20,11 +24,11 @@ LANE = Lane(
     unit="s",
     kind="span",
     keys=("pid", "lwp"),
-    fields=("name", "contiguous", "dur_kind", "err"),
+    fields=("name", "contiguous", "dur_kind", "err", "target"),
     rows=f"""
       select s.clock, s.host, s.artifact_id, s.pid, s.lwp, {BEGINS} as t0,
              s.t_local + case when s.stamp = 'start' then coalesce(s.dur_hi_s, 0) else 0 end as t1,
-             coalesce(s.prev_line, s.line_no) as line_from, s.line_no as line_to, s.name, s.contiguous, s.dur_kind, s.err
+             coalesce(s.prev_line, s.line_no) as line_from, s.line_no as line_to, s.name, s.contiguous, s.dur_kind, s.err, {TARGET} as target
       from syscalls s where {{here}}""",
 )
 
@@ -76,4 +80,5 @@ def span(row: Row) -> Span:
         "not traced" if missing and row["n"] == 1 else name,
         "untraced" if missing else "wait" if name in WAITS else "rest",
         row["dur_kind"] == "gap",
+        None if missing else row["target"],
     )

@@ -12,6 +12,7 @@ import {
   describe,
   fetchJson,
   laneKey,
+  lengthOf,
   lineRange,
   make,
   plural,
@@ -19,6 +20,7 @@ import {
   spanLabel,
   stamp,
   text,
+  tipLines,
 } from "./words.js";
 
 const GUTTER = 8;
@@ -389,6 +391,9 @@ export class Frame {
     this.canvas.addEventListener("pointerleave", () => {
       this.tip.hidden = true;
     });
+    this.canvas.addEventListener("blur", () => {
+      this.tip.hidden = true;
+    });
     this.canvas.addEventListener("dblclick", (event) => this.open(this.hit(event)));
     this.overview.addEventListener("pointerdown", (event) => {
       const t = this.meta.t0 + (event.offsetX / this.width) * (this.meta.t1 - this.meta.t0),
@@ -439,7 +444,9 @@ export class Frame {
   }
   // Whether the search of the toolbar leaves a span as it is.
   fits(span) {
-    return !this.state.call || span[S.label].toLowerCase().includes(this.state.call);
+    return (
+      !this.state.call || `${span[S.label]} ${span[S.target] ?? ""}`.toLowerCase().includes(this.state.call)
+    );
   }
   found() {
     return this.state.call ? this.walk().filter(({ span }) => this.fits(span)) : [];
@@ -449,6 +456,7 @@ export class Frame {
     const at = visible.findIndex(({ span }) => span === this.chosen);
     const next = visible[(at + by + visible.length) % visible.length];
     this.pick({ mark: next.span, lane: next.lane });
+    this.showTip({ mark: next.span, lane: next.lane });
   }
 
   // A chosen mark shows its exact lines in the panel.
@@ -566,13 +574,21 @@ export class Frame {
   hover(event) {
     const found = this.hit(event);
     this.canvas.classList.toggle("tl-over", Boolean(found));
-    this.tip.hidden = !found;
-    if (!found) return;
-    this.tip.textContent = describe(found.lane, found.mark);
-    const box = this.section.getBoundingClientRect();
-    const left = Math.min(event.clientX - box.left + 12, box.width - this.tip.offsetWidth - 4);
-    this.tip.style.left = `${Math.max(4, left)}px`;
-    this.tip.style.top = `${event.clientY - box.top + 16}px`;
+    this.showTip(found, event.offsetX);
+  }
+  // Beside the pointer, or at its span for the keyboard; below the span, or above it near the window's foot.
+  showTip(found, x) {
+    const row = found && this.rows.find(({ lane }) => lane === found.lane);
+    this.tip.hidden = !row;
+    if (!row) return;
+    const [head, ...more] = tipLines(this, found.lane, found.mark);
+    this.tip.replaceChildren(text("b", head), ...more.map((words) => text("span", words)));
+    const left = this.canvas.offsetLeft + (x ?? Math.max(0, this.x(found.mark[S.start]))) + 12;
+    const below = this.canvas.offsetTop + row.top + row.high + 2;
+    const over = this.canvas.offsetTop + row.top - this.tip.offsetHeight - 2;
+    const foot = this.section.getBoundingClientRect().top + below + this.tip.offsetHeight;
+    this.tip.style.left = `${Math.max(4, Math.min(left, this.section.clientWidth - this.tip.offsetWidth - 4))}px`;
+    this.tip.style.top = `${foot > innerHeight ? over : below}px`;
   }
 
   linesUrl(artifact, from, to) {
@@ -639,11 +655,11 @@ export class Frame {
         ? "highest"
         : mark[S.n] > 1
           ? `${plural(mark[S.n], "call")}, the longest ${mark[S.label]}`
-          : mark[S.label];
+          : [mark[S.label], mark[S.target]].filter(Boolean).join(" ");
       const size = counter
         ? `${Number(mark[C.high].toPrecision(4))} ${lane.unit}`
         : mark[S.worst] > 0
-          ? `${mark[S.atMost] ? "at most " : ""}${seconds(mark[S.worst])}`
+          ? lengthOf(mark)
           : "";
       tr.append(text("td", lane.label), text("td", what), text("td", size), cell);
     }

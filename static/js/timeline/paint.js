@@ -1,6 +1,6 @@
 // Paints a frame on its canvas: axis, bands, strips of spans, counters and events. Knows nothing of the page around it.
 
-import { C, S, firstTick, niceStep, spanLabel, stamp } from "./words.js";
+import { C, S, firstTick, niceStep, spanLabels, stamp } from "./words.js";
 
 export const HEIGHT = { span: 26, event: 20, counter: 42 },
   BAR = 18,
@@ -127,7 +127,6 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
     top = above + (room - bar) / 2;
   g.font = `11.5px ${ink.sans}`;
   g.textBaseline = "middle";
-  let free = -Infinity;
   const err = frame.meta.clocks.find((one) => one.clock === lane.clock)?.err ?? 0,
     shaky = (2 * err) / view.pixel > 3;
   for (const span of lane.spans) {
@@ -168,17 +167,23 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
       g.strokeStyle = ink.ink;
       g.strokeRect(x0 + 0.5, top + 0.5, Math.max(1, width - 1), bar - 1);
     }
-    if (lane.kind !== "event" && width > 28 && x0 >= free) {
-      const label = spanLabel(span);
-      g.save();
-      g.beginPath();
-      g.rect(x0, top, width - 3, bar);
-      g.clip();
+    if (lane.kind !== "event" && width > 28) {
+      // The longest label that fits between the visible edges of the bar, else none: no number is ever cut.
+      const left = Math.max(x0, 0),
+        room = Math.min(x1, view.width) - left - 8;
+      g.font = `${cls === "culprit" ? "600 " : ""}11.5px ${ink.sans}`;
+      const label = spanLabels(span).find((text) => g.measureText(text).width <= room);
+      if (!label) continue;
+      g.globalAlpha = faint;
       g.fillStyle = cls === "untraced" ? ink.ink : cls === "culprit" && !span[S.atMost] ? ink.onCulprit : ink.onSpan;
-      if (cls === "culprit") g.font = `600 11.5px ${ink.sans}`;
-      g.fillText(label, x0 + 4, top + bar / 2 + 0.5);
-      g.restore();
-      free = x0 + Math.min(width, g.measureText(label).width + 8);
+      if (cls === "untraced") {
+        // on a plain ground, so that the hatching does not run through the letters
+        g.fillStyle = ink.untraced;
+        g.fillRect(left + 1, top + 1, g.measureText(label).width + 6, bar - 2);
+        g.fillStyle = ink.ink;
+      }
+      g.fillText(label, left + 4, top + bar / 2 + 0.5);
+      g.globalAlpha = 1;
     }
   }
   if (!lane.spans.length) {

@@ -12,6 +12,7 @@ export const S = {
   n: 8,
   total: 9,
   worst: 10,
+  target: 11,
 };
 export const C = { start: 0, end: 1, low: 2, high: 3, mean: 4, artifact: 5, line: 6, n: 7, stack: 8 };
 const MIN_SPAN = 1e-6;
@@ -21,7 +22,7 @@ export function seconds(value) {
     ? `${value.toFixed(0)} s`
     : value >= 1
       ? `${value.toFixed(3)} s`
-      : value >= 1e-3
+      : value >= 1e-4
         ? `${(value * 1e3).toFixed(1)} ms`
         : `${(value * 1e6).toFixed(0)} µs`;
 }
@@ -75,9 +76,22 @@ function about(value) {
   const [by, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
   return amount(Number((value * by).toPrecision(3)), unit);
 }
+// How long a mark is: "at most" where only its end is known.
+export function lengthOf(span, bound = "at most ") {
+  return `${span[S.atMost] ? bound : ""}${seconds(span[S.worst])}`;
+}
 export function spanLabel(span) {
-  const length = span[S.worst];
-  return length > 0 ? `${span[S.label]} ${span[S.atMost] ? "at most " : ""}${seconds(length)}` : span[S.label];
+  return spanLabels(span)[0];
+}
+// What may be written in a bar, longest first (incidents/drawing/lane.py writes the same into pictures).
+export function spanLabels(span) {
+  const [label, target] = [span[S.label], span[S.target]];
+  if (!(span[S.worst] > 0)) return [label];
+  const long = lengthOf(span),
+    short = lengthOf(span, "≤ ");
+  if (span[S.cls] === "untraced") return [`${label} · ${long}`, label];
+  const texts = target ? [`${label} ${target} · ${long}`, `${target} · ${short}`] : [`${label} · ${long}`];
+  return [...new Set([...texts, `${label} · ${short}`, short])];
 }
 export function lineRange(span) {
   return span[S.from] === span[S.to] ? `line ${span[S.to]}` : `lines ${span[S.from]} and ${span[S.to]}`;
@@ -103,6 +117,28 @@ export function describe(lane, mark) {
     return `${lane.label}: ${plural(mark[S.n], what)} here${length}, line ${mark[S.to]}`;
   }
   return `${lane.label}: ${spanLabel(mark)}${mark[S.artifact] ? `, ${lineRange(mark)}` : ""}`;
+}
+// What a mark is, a line each: itself, where, from when to when, its share of the view, its lines.
+export function tipLines(frame, lane, mark) {
+  const step = frame.pixel / 10,
+    when = (t) => stamp(frame.meta, t, Math.max(step, 1e-6));
+  const between = frame.meta.axis === "order" ? [] : [`${when(mark[S.start])} – ${when(mark[S.end])}`];
+  if (lane.kind === "counter") {
+    const [what, lines] = [describe(lane, mark).replace(/, line \d+$/, ""), `line ${mark[C.line]}`];
+    return [what, lane.host ?? "", ...between, lines].filter(Boolean);
+  }
+  const many = mark[S.n] > 1,
+    length = mark[S.end] - mark[S.start],
+    seen = frame.view.end - frame.view.start;
+  const share = (100 * (many ? mark[S.total] : Math.min(length, seen))) / seen;
+  const head = many ? describe(lane, mark).slice(lane.label.length + 2).replace(/, line \d+$/, "") : `${mark[S.label]}${mark[S.worst] > 0 ? ` · ${lengthOf(mark)}` : ""}`;
+  return [
+    head,
+    [[lane.host, lane.label].filter(Boolean).join(" "), mark[S.target]].filter(Boolean).join(" → "),
+    ...(length > 0 ? between : between.map((text) => text.split(" – ")[0])),
+    length > 0 && frame.meta.axis !== "order" ? `${share >= 0.1 ? Number(share.toPrecision(2)) : "under 0.1"} % of the ${rangeWords(frame.meta, frame.view).split(" from ")[0]} in view` : "",
+    mark[S.artifact] ? lineRange(mark) : "",
+  ].filter(Boolean);
 }
 export function laneKey(lane) {
   return [lane.lane, lane.clock, lane.label].join("|");

@@ -145,7 +145,7 @@ def test_everything_about_the_selected_range_and_only_for_members(room: Room) ->
     assert sorted(round(c["added_s"], 3) for c in clocks.values()) == [-0.197, 0.0], "our offset, and said"
     assert max(event["dur"] for event in waits.values()) == pytest.approx(1.872e6)
     picture = get(client, room, "timeline-picture").content.decode()
-    assert "shmat at most 2.473 s" in picture
+    assert "shmat 0x3C0000000 · at most 2.473 s" in picture
     assert "<script" not in picture
     assert "style=" not in picture
 

@@ -56,7 +56,7 @@ def test_the_attach_is_the_culprit_and_its_band_lies_on_its_own_clock(room: Room
     shared, alone, _ = data(client, room)["frames"]
     thread = next(lane for lane in alone["lanes"] if lane["label"] == "3731/1")
     attach = max(thread["spans"], key=lambda span: span[10])
-    assert (attach[2], attach[10], attach[7]) == ("shmat", pytest.approx(2.4734), 1)
+    assert (attach[2], attach[10], attach[7], attach[11]) == ("shmat", pytest.approx(2.4734), 1, "0x3C0000000")
     assert {"artifact": attach[4], "line_from": attach[5], "line_to": attach[6]} in alone["culprits"]
     band = next(band for band in alone["bands"] if band["start"] == pytest.approx(9.3187))
     assert band["end"] == pytest.approx(11.7921)
