@@ -120,6 +120,7 @@ SHOTS: list[Shot] = [
     _full("summary-edit", "cause"),
     _full("webhook", "{hook}"),
     _full("timeline-range", address="?frame={frame}&from={from}&to={to}"),
+    _full("timeline-calls", address="?frame={frame}&from={from}&to={to}&by=thread"),
     _full("timeline-span", address="?artifact={truss}&from=5&to=5"),
     *_in_room("full", *_ROOM_PAGES),
     # Empty, closed, as a viewer sees it.

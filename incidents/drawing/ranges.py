@@ -19,7 +19,8 @@ from rules.engine.read import ReadOnly
 
 Json = Mapping[str, Any]
 
-MOST_CALLS = 12
+#: Lanes whose rows are calls of threads.
+CALLS = ("syscalls", "sqlnet")
 MOST_EVENTS = 20
 #: Maximum number of columns shown as different, and the minimum number of samples on each side for a judgement.
 MOST_DIFFERENCES = 10
@@ -37,22 +38,6 @@ MOST_PIECES = 6
 TOLD = ("logs", "net_errors", "signals", "failed")
 #: Lanes that show only some rows of a table.
 PICKED = ("net_errors", "failed", "exchanges")
-
-
-@dataclass(frozen=True)
-class Calls:
-    """Calls of one name by one process in the range; where the tool records gaps, the seconds are upper bounds."""
-
-    name: str
-    process: str
-    host: str | None
-    n: int
-    seconds: float
-    worst_s: float
-    artifact: int
-    line: int
-    at_most: bool
-    share: float
 
 
 @dataclass(frozen=True)
@@ -128,8 +113,6 @@ class Range:
     frame: Frame
     start: float
     end: float
-    calls: list[Calls] = field(default_factory=list)
-    others: int = 0
     seconds: Seconds | None = None
     differences: list[Difference] = field(default_factory=list)
     compared: int = 0
@@ -147,16 +130,13 @@ class Range:
 def look(frame: Frame, start: float, end: float, source: ReadOnly, report: Json, cache: Path | None) -> Range:
     """Gather what the selection panel shows; `start` and `end` lie on the frame's axis."""
     window = Window(start, end, 1)
-    calls, others, seconds = profile(frame, window, source, cache)
     differences, compared = different(frame, window, source)
     lines = lines_in(frame, window, source, cache)
     return Range(
         frame,
         start,
         end,
-        calls=calls,
-        others=others,
-        seconds=seconds,
+        seconds=seconds_of(frame, window, source, cache),
         differences=differences,
         compared=compared,
         mixes=mixed(frame, window, source, cache),
@@ -177,53 +157,142 @@ def _inside(window: Window) -> str:
 
 _CALLS = {
     "syscalls": """
-      select host, pid::varchar as process, lwp, artifact_id, top.name as name, top.line_to as line, top.dur_kind = 'gap' as at_most,
+      select host, pid::varchar as process, lwp, artifact_id, top.name as name, top.target as target, top.line_from as line_from,
+             top.line_to as line, top.dur_kind = 'gap' as at_most,
              coalesce(top.contiguous, 'broken') = 'broken' as missing, total_s, {inside} as s from e""",
     # The gap before a record was spent in the function of the previous record.
     "sqlnet": """
       select e.host, coalesce(e.side, 'trace') as process, e.thread as lwp, e.artifact_id, coalesce(w.func, e.top.ended_by) as name,
-             e.top.line_to as line, false as at_most, e.top.contiguous = 'broken' as missing, e.total_s, {inside} as s
+             null::varchar as target, e.top.line_from as line_from, e.top.line_to as line, false as at_most,
+             e.top.contiguous = 'broken' as missing, e.total_s, {inside} as s
       from e left join sqlnet w on w.artifact_id = e.artifact_id and w.line_no = e.top.line_from""",
 }
 _SUMS = """
-  select host, process, lwp, missing, name, count(*) as n, sum(s) as seconds, max(total_s) as worst_s,
-         arg_max(artifact_id, total_s) as artifact, arg_max(line, total_s) as line, bool_or(at_most) as at_most
-  from r group by all"""
+  select host, process, lwp, missing, name, sum(s) as seconds, bool_or(at_most) as at_most from r group by all"""
 
 
-def profile(
-    frame: Frame, window: Window, source: ReadOnly, cache: Path | None
-) -> tuple[list[Calls], int, Seconds | None]:
-    """Return the calls with the most seconds inside the window, how many more there are, and the bar of one thread."""
+#: What the table of a selection groups calls by, and the columns that make a group. A band of durations is half a decade.
+GROUPS = {
+    "call": ("name", "target"),
+    "target": ("target",),
+    "thread": ("host", "process", "lwp"),
+    "host": ("host",),
+    "duration": ("band",),
+}
+#: Bands of durations, two a decade from LEAST_S up; the first holds all shorter calls, the last all longer ones.
+BANDS, LEAST_S = 12, 1e-5
+BAND = f"least(greatest(floor(2 * log10(greatest(total_s, 1e-9) / {LEAST_S!r})), 0), {BANDS - 1})::integer"
+#: Number of rows on a page of the table.
+A_PAGE = 20
+
+
+def band_s(band: int) -> tuple[float, float]:
+    """Return the durations (s) at which a band begins and ends; the first begins at 0, the last has no end.
+
+    >>> [tuple(f"{s:.3g}" for s in band_s(n)) for n in (0, 1, 2, 11)]
+    [('0', '3.16e-05'), ('3.16e-05', '0.0001'), ('0.0001', '0.000316'), ('3.16', 'inf')]
+    """
+    edges = [LEAST_S * 10 ** (n / 2) for n in range(BANDS + 1)]
+    return (edges[band] if band else 0.0, edges[band + 1] if band < BANDS - 1 else math.inf)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Calls of one group in a range: `seconds` is the time inside the range, `worst_s` the longest in full."""
+
+    keys: Mapping[str, Any]
+    n: int
+    seconds: float
+    worst_s: float
+    at_most: bool
+    artifact: int
+    line_from: int
+    line: int
+    share: float
+
+    @property
+    def mean_s(self) -> float:
+        return self.seconds / self.n
+
+
+@dataclass(frozen=True)
+class Table:
+    """One page of the calls in a range, by groups sorted by total, and what all of them are together."""
+
+    by: str
+    groups: list[Group]
+    in_all: int
+    calls: int
+    threads: int
+    seconds: float
+    untraced_s: float
+    at_most: bool
+
+
+def table(
+    frame: Frame,
+    window: Window,
+    source: ReadOnly,
+    cache: Path | None,
+    by: str = "call",
+    bands: tuple[int, int] | None = None,
+    page: int = 1,
+) -> Table:
+    """Group the calls of a range, sorted by their seconds inside it; `bands`: only durations from one band to another.
+
+    Stretches that were not traced are no calls: only their sum is told.
+    """
+    parts = []
+    for name in CALLS if not frame.ordered else ():
+        if source.has(name):
+            relation = windows.relation(_chosen(name), frame.laid, window, source, cache, single=True)
+            parts.append(f"select r.* from (with e as ({relation}) {_CALLS[name].format(inside=_inside(window))}) r")
+    if not parts:
+        return Table(by, [], 0, 0, 0, 0.0, 0.0, False)
+    within = f"band between {int(bands[0])} and {int(bands[1])}" if bands else "true"
+    calls = f"select *, {BAND} as band from ({' union all by name '.join(parts)})"
+    keys = ", ".join(GROUPS[by])
+    first = (page - 1) * A_PAGE
+    sums = source.query(
+        f"select count(*) filter (where not missing) as n, count(distinct (host, process, lwp)) filter (where not missing) as threads,"
+        f" coalesce(sum(s) filter (where not missing), 0) as seconds, coalesce(sum(s) filter (where missing), 0) as untraced_s,"
+        f" coalesce(bool_or(at_most) filter (where not missing), false) as at_most from ({calls}) where missing or {within}"
+    )[0]
+    rows = source.query(
+        f"select {keys}, count(*) as n, sum(s) as seconds, max(total_s) as worst_s, bool_or(at_most) as at_most,"
+        f" arg_max(artifact_id, total_s) as artifact, arg_max(line_from, total_s) as line_from, arg_max(line, total_s) as line,"
+        f" count(*) over () as in_all from ({calls}) where not missing and {within} group by {keys}"
+        f" order by seconds desc, n desc, {keys} limit {A_PAGE} offset {int(first)}"
+    )
+    length = window.end - window.start
+    groups = [
+        Group(
+            {key: row[key] for key in GROUPS[by]},
+            row["n"],
+            row["seconds"],
+            row["worst_s"],
+            row["at_most"],
+            row["artifact"],
+            row["line_from"],
+            row["line"],
+            100 * row["seconds"] / length,
+        )
+        for row in rows
+    ]
+    in_all = rows[0]["in_all"] if rows else 0
+    return Table(by, groups, in_all, sums["n"], sums["threads"], sums["seconds"], sums["untraced_s"], sums["at_most"])
+
+
+def seconds_of(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) -> Seconds | None:
+    """Return whose seconds the range was, for the thread with the most known time; None without calls."""
     rows: list[dict[str, Any]] = []
-    for name in ("syscalls", "sqlnet") if not frame.ordered else ():
+    for name in CALLS if not frame.ordered else ():
         if source.has(name):
             relation = windows.relation(_chosen(name), frame.laid, window, source, cache, single=True)
             rows += source.query(
                 f"with e as ({relation}), r as ({_CALLS[name].format(inside=_inside(window))}) {_SUMS}"
             )
-    by_process: dict[tuple[Any, ...], list[Json]] = {}
-    for row in rows:
-        by_process.setdefault((row["host"], row["process"], row["name"], row["missing"]), []).append(row)
-    calls = []
-    for (host, process, name, missing), own in by_process.items():
-        worst = max(own, key=lambda row: row["worst_s"])
-        calls.append(
-            Calls(
-                name="not traced" if missing else name or "call with a lost name",
-                process=process or "process",
-                host=host,
-                n=sum(row["n"] for row in own),
-                seconds=sum(row["seconds"] for row in own),
-                worst_s=worst["worst_s"],
-                artifact=worst["artifact"],
-                line=worst["line"],
-                at_most=any(row["at_most"] for row in own),
-                share=100 * sum(row["seconds"] for row in own) / (window.end - window.start),
-            )
-        )
-    calls.sort(key=lambda call: (-call.seconds, -call.n, call.name))
-    return calls[:MOST_CALLS], max(0, len(calls) - MOST_CALLS), _bar(rows, window)
+    return _bar(rows, window)
 
 
 def _bar(rows: Sequence[Json], window: Window) -> Seconds | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 from urllib.parse import urlencode
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,8 +19,10 @@ from incidents import access
 from incidents.access import Right, Room
 from incidents.actions import timeline as actions
 from incidents.content.report import quantity
-from incidents.drawing import ranges
+from incidents.drawing import frames, ranges
 from incidents.drawing.frames import Frame
+from incidents.drawing.lane import Window
+from incidents.drawing.lanes import syscalls
 from incidents.errors import Refused
 from incidents.pages.shell import is_part, shell
 from incidents.pages.timeline.views import asked_frames, asked_window, newest_report, number, opened
@@ -29,10 +33,156 @@ from parsers.errors import ParserError
 MOST_LINES = 14
 
 
+#: What the table of calls can be grouped by, with the words of its links.
+BY = {"call": "Call", "target": "Target", "thread": "Thread", "host": "Host", "duration": "Duration"}
+
+
+@require_GET
+@never_cache
+def calls(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer the table of calls between `from` and `to` of one frame: grouped `by`, one `page` of it.
+
+    `band` (`3` or `3-5`) leaves only calls with these durations; see `incidents.drawing.ranges.band_s`.
+    """
+    room = access.enter(request.user, slug)
+    frame, window, table, bands = _calls(request, room)
+    context = (
+        shell(room, "room")
+        | table_shown(room, frame, window, table, bands, request)
+        | {"part_name": "timeline/_calls.html"}
+    )
+    return render(request, "timeline/_calls.html" if is_part(request) else "timeline/range.html", context)
+
+
+def _calls(request: HttpRequest, room: Room) -> tuple[Frame, Window, ranges.Table, tuple[int, int] | None]:
+    report = newest_report(room.incident)
+    if report is None or not request.GET.get("frame"):
+        raise Refused("Select a range of the timeline first.", 404)
+    by, bands = request.GET.get("by", "call"), asked_bands(request.GET.get("band", ""))
+    if by not in ranges.GROUPS:
+        raise Refused(f"Calls can be grouped by {', '.join(ranges.GROUPS)}.", 400)
+    page = int(number(request, "page", 1, 1, 100_000))
+    with opened(room) as source:
+        found = asked_frames(request, report, source)
+        if not found:
+            raise Refused("There is no such frame any more. Load the room again.", 404)
+        window = asked_window(request, found[0])
+        with frames.alone(found[0], source):
+            table = ranges.table(found[0], window, source, store.cache_dir(room.incident.pk), by, bands, page)
+    return found[0], window, table, bands
+
+
+def asked_bands(text: str) -> tuple[int, int] | None:
+    """Read `3` or `3-5`, the first and last band of durations; None for an empty text.
+
+    >>> asked_bands("3"), asked_bands("3-5"), asked_bands("")
+    ((3, 3), (3, 5), None)
+    """
+    if not text:
+        return None
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or not (last or first).isdecimal():
+        raise Refused("A band of durations is a number or two.", 400)
+    return min(int(first), ranges.BANDS - 1), min(int(last or first), ranges.BANDS - 1)
+
+
+def table_shown(
+    room: Room,
+    frame: Frame,
+    window: Window,
+    table: ranges.Table,
+    bands: tuple[int, int] | None,
+    request: HttpRequest,
+) -> dict[str, Any]:
+    """Return what the table of calls shows."""
+    slug, whole = room.incident.slug, window.end - window.start
+    asked = {"frame": frame.name, "from": repr(window.start), "to": repr(window.end)}
+    banded = {"band": f"{bands[0]}-{bands[1]}"} if bands else {}
+    paged = Paginator(range(table.in_all), ranges.A_PAGE).get_page(request.GET.get("page"))
+    clock, shift = next(iter(frame.laid.shifts.items()))
+    place = {"clock": clock, "from": round(window.start - shift, 7), "to": round(window.end - shift, 7)}
+    return {
+        "frame": frame,
+        "table": table,
+        "range_text": f"{stamp(frame, window.start, whole)} – {stamp(frame, window.end, whole)}",
+        "length_text": f"{whole:g} places" if frame.ordered else length(whole),
+        "bands_text": f"{band_words(bands[0], bands[1])} only" if bands else "",
+        "rows": [
+            {
+                "group": group,
+                "names": group_names(group),
+                "total": length(group.seconds, group.at_most),
+                "mean": length(group.mean_s, group.at_most),
+                "worst": length(group.worst_s, group.at_most),
+                "bar": f"{min(100.0, group.share):.2f}%",
+                "href": line_url(slug, group.artifact, group.line_from, group.line),
+                "lane": thread_label(group) if table.by == "thread" else "",
+            }
+            for group in table.groups
+        ],
+        "by": [(key, words, urlencode(asked | banded | {"by": key})) for key, words in BY.items()],
+        "query": urlencode(asked | banded | {"by": table.by}) + "&",
+        "rest": urlencode(asked | {"part": "rest"}),
+        "paged": paged,
+        "foot": table_foot(table, whole),
+        "note_url": f"{reverse('note-new', args=[slug])}?{urlencode(place)}",
+        "place": place,
+    }  # fmt: skip
+
+
+def group_names(group: ranges.Group) -> list[str]:
+    """Return the words of the first columns of a row: call and target, a thread, a host or a band of durations."""
+    keys = group.keys
+    if "band" in keys:
+        return [band_words(keys["band"], keys["band"])]
+    if "process" in keys:
+        return [" ".join(filter(None, (keys["host"], thread_label(group))))]
+    if "host" in keys:
+        return [keys["host"] or "host not named"]
+    target = keys["target"] or ""
+    return [keys["name"] or "call with a lost name", target] if "name" in keys else [target or "no target shown"]
+
+
+def thread_label(group: ranges.Group) -> str:
+    """Return the label of the strip of a group's thread, as the lanes of calls name it."""
+    process, lwp = group.keys["process"], group.keys["lwp"]
+    if process is None or process.isdecimal():
+        return syscalls.thread(None if process is None else int(process), lwp)
+    return " ".join(str(part) for part in (process, lwp) if part is not None)
+
+
+def band_words(first: int, last: int) -> str:
+    """Write from which to which duration calls are.
+
+    >>> band_words(3, 4), band_words(0, 0), band_words(11, 11)
+    ('0.3 ms to 3.2 ms', 'under 32 µs', '3.162 s and more')
+    """
+    low, high = ranges.band_s(first)[0], ranges.band_s(last)[1]
+    if math.isinf(high):
+        return f"{length(low)} and more"
+    return f"{length(low)} to {length(high)}" if low else f"under {length(high)}"
+
+
+def table_foot(table: ranges.Table, whole: float) -> list[str]:
+    """Say what the totals of a table mean: whether they add up to the range, and what they leave out."""
+    said = []
+    if table.threads > 1:
+        exceed = "exceed" if table.seconds > whole else "do not add up to"
+        said.append(f"{table.threads} threads side by side: totals {exceed} the range.")
+    if table.at_most:
+        said.append("≤: the tool shows only the end of these calls.")
+    if table.untraced_s:
+        said.append(f"Not traced: at most {length(table.untraced_s)}.")
+    return said
+
+
 @require_GET
 @never_cache
 def look(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer what happened between `from` and `to` of one frame: a part for the timeline, a page otherwise."""
+    """Answer what happened between `from` and `to` of one frame: a part for the timeline, a page otherwise.
+
+    `part=rest` leaves out the table of calls, which stands above it already.
+    """
     room = access.enter(request.user, slug)
     report = newest_report(room.incident)
     if report is None or not request.GET.get("frame"):
@@ -42,26 +192,25 @@ def look(request: HttpRequest, slug: str) -> HttpResponse:
         if not found:
             raise Refused("There is no such frame any more. Load the room again.", 404)
         window = asked_window(request, found[0])
-        seen = ranges.look(found[0], window.start, window.end, source, report, store.cache_dir(room.incident.pk))
-    context = shell(room, "room") | shown(room, seen) | {"part_name": "timeline/_range.html"}
+        cache = store.cache_dir(room.incident.pk)
+        seen = ranges.look(found[0], window.start, window.end, source, report, cache)
+        table = ranges.table(found[0], window, source, cache)
+    context = shell(room, "room") | table_shown(room, found[0], window, table, None, request) | shown(room, seen, table)
+    context |= {"part_name": "timeline/_range.html", "rest": request.GET.get("part") == "rest"}
     return render(request, "timeline/_range.html" if is_part(request) else "timeline/range.html", context)
 
 
-def shown(room: Room, seen: ranges.Range) -> dict[str, Any]:
+def shown(room: Room, seen: ranges.Range, table: ranges.Table) -> dict[str, Any]:
     """Return what the panel shows of a range."""
     frame, slug = seen.frame, room.incident.slug
     clock, shift = next(iter(frame.laid.shifts.items()))
     place = {"clock": clock, "from": round(seen.start - shift, 7), "to": round(seen.end - shift, 7)}
-    longest = max(seen.calls, key=lambda call: call.worst_s, default=None)
+    longest = max((group.worst_s for group in table.groups), default=None)
     return {
         "seen": seen,
         "from_text": stamp(frame, seen.start, seen.length),
         "to_text": stamp(frame, seen.end, seen.length),
         "length_text": f"{seen.length:g} places" if frame.ordered else length(seen.length),
-        "calls": [
-            (call, length(call.seconds, call.at_most), length(call.worst_s, call.at_most), line_url(slug, call.artifact, call.line, call.line))
-            for call in seen.calls
-        ],
         "pieces": [(share, kind, f"{share.label} {length(share.amount, at_most)}") for share, kind, at_most in seen.seconds.pieces] if seen.seconds else [],
         "differences": [compared(one) for one in ranges.holm(seen.differences, seen.compared)],
         "mixes": [(one, chance(one.p)) for one in seen.mixes],
@@ -77,7 +226,7 @@ def shown(room: Room, seen: ranges.Range) -> dict[str, Any]:
         "symptom": {
             "text": room.incident.symptom_text or "",
             "unit": room.incident.symptom_unit or "s",
-            "bad": room.incident.symptom_bad if room.incident.symptom_bad is not None else round(longest.worst_s, 4) if longest else "",
+            "bad": room.incident.symptom_bad if room.incident.symptom_bad is not None else round(longest, 4) if longest else "",
         },
     }  # fmt: skip
 

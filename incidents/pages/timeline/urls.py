@@ -24,6 +24,7 @@ urlpatterns = [
     path(ROOM + "timeline/picture.svg", page(exports.picture), name="timeline-picture"),
     path(ROOM + "timeline/rows.<rows:form>", page(exports.rows), name="timeline-rows"),
     path(ROOM + "timeline/range", page(ranges.look), name="timeline-range"),
+    path(ROOM + "timeline/calls", page(ranges.calls), name="timeline-calls"),
     path(ROOM + "timeline/span", page(ranges.span), name="timeline-span"),
     path(ROOM + "timeline/bad", page(ranges.bad), name="timeline-bad"),
     path(ROOM + "timeline/keep", page(ranges.keep), name="timeline-keep"),

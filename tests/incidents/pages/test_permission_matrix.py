@@ -292,6 +292,7 @@ MATRIX: dict[str, list[Row]] = {
     ],
     # Nothing is read yet, so there is no frame to look at; test_ranges.py asks in a judged room.
     "timeline-range": [Row("viewer", ok=(404,), data={"frame": "A"})],
+    "timeline-calls": [Row("viewer", ok=(404,), data={"frame": "A"})],
     "timeline-span": [Row("viewer", ok=(409,), args=in_room(), data={"artifact": "1", "from": "1"})],  # not read yet
     "timeline-bad": [
         Row(

@@ -63,7 +63,7 @@ def test_everything_about_the_selected_range_and_only_for_members(room: Room) ->
     answer = get(client, room, "timeline-range", **within)
     assert answer.status_code == 200
     said = words(answer)
-    assert "shmat db1 3731 1 ≤ 2.300 s 100.0 % ≤ 2.473 s" in said, "profile by call and process"
+    assert "shmat 0x3C0000000 1 ≤ 2.300 s ≤ 2.300 s ≤ 2.473 s 100" in said, "calls by name and target"
     assert "shmat ≤ 2.300 s" in said, "whose seconds"
     assert "attach dynamic shared memory" in said, "findings inside"
     assert "connect ECONNREFUSED" in said, "errors"
@@ -86,6 +86,7 @@ def test_everything_about_the_selected_range_and_only_for_members(room: Room) ->
 
     for name, args, query in (
         ("timeline-range", (), within),
+        ("timeline-calls", (), within),
         ("timeline-rows", ("csv",), within),
         ("timeline-waits", (), {}),
         ("timeline-span", (), {"artifact": 3, "from": 4}),
@@ -106,6 +107,7 @@ def test_everything_about_the_selected_range_and_only_for_members(room: Room) ->
     for name, args, query in (
         ("timeline-data", (), {}),
         ("timeline-range", (), within),
+        ("timeline-calls", (), within),
         ("timeline-rows", ("csv",), within),
         ("timeline-picture", (), {}),
     ):
@@ -263,3 +265,29 @@ def test_calls_that_are_more_frequent_here_are_named(tmp_path: Path) -> None:
         nothing = ranges.look(frame, 0.05, 0.15, source, {"findings": []}, None).mixes
         assert [one.label for one in nothing] == ["call read", "call semop"], "where they are missing differs, too"
         assert nothing[1].inside == 0.0
+
+
+def test_the_table_of_a_range_groups_its_calls_and_says_what_totals_may_do(room: Room) -> None:
+    client = client_of(room)
+    alone = frames(client, room)[1]
+    within = {"frame": alone["frame"], "from": 9.4, "to": 11.7}
+    said = words(get(client, room, "timeline-calls", **within))
+    assert "13 calls · 2 threads" in said
+    assert said.index("shmat") < said.index("connect"), "by total"
+    assert "2 threads side by side: totals exceed the range." in said
+    assert "≤: the tool shows only the end of these calls." in said
+    by_thread = words(get(client, room, "timeline-calls", by="thread", **within))
+    assert "db1 3731/1 1 ≤ 2.300 s" in by_thread
+    assert "db1 22626/2 12 ≤ " in by_thread
+    assert "13 ≤" in words(get(client, room, "timeline-calls", by="host", **within))
+    slow = words(get(client, room, "timeline-calls", band="10-11", **within))
+    assert "1 call ·" in slow
+    assert "connect" not in slow, "only calls of at least a second"
+    assert "threads side by side" not in slow
+    assert "No call in this range." in words(get(client, room, "timeline-calls", band="11", **within))
+    for nonsense in ({"by": "colour"}, {"band": "x"}, {"band": "3-x"}, {"page": "x"}):
+        assert get(client, room, "timeline-calls", **within, **nonsense).status_code == 400, nonsense
+    assert get(client, room, "timeline-calls", frame="nonsense").status_code == 404
+    page = client.get(reverse("timeline-calls", args=[room.incident.slug]), within).content.decode()
+    assert "<!doctype html>" in page, "a page of its own without scripts"
+    assert "0x3C0000000" in page
