@@ -20,6 +20,7 @@ from incidents.content import figures
 from incidents.content.visible import visible
 from incidents.drawing import frames, strips
 from incidents.drawing.frames import Frame
+from incidents.drawing.heat import heat
 from incidents.drawing.lane import Window
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import ArtifactState
@@ -77,6 +78,7 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
                 with frames.alone(frame, source):
                     drawn, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
                     bands = strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source)
+                    dense = None if "heat" in hide else heat(frame, window, source, store.cache_dir(room.incident.pk))
                 shown = frame if "from" in request.GET or "to" in request.GET else frames.fitted(frame, drawn)
                 if shown is None:
                     continue
@@ -84,7 +86,7 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
                     head(shown, report)
                     | {
                         "clocks": [{"clock": c["clock"], "shift": float(c.get("add") or 0.0), "err": float(c.get("err") or 0.0)} for c in frame.clocks],
-                        "lanes": [strip.as_json() for strip in drawn],
+                        "lanes": [strip.as_json() for strip in drawn] + ([dense] if dense else []),
                         "more": max(0, in_all - len(drawn)),
                         "bands": bands,
                         "culprits": frames.culprits(report["findings"]),

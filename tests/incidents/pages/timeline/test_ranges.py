@@ -291,3 +291,28 @@ def test_the_table_of_a_range_groups_its_calls_and_says_what_totals_may_do(room:
     page = client.get(reverse("timeline-calls", args=[room.incident.slug]), within).content.decode()
     assert "<!doctype html>" in page, "a page of its own without scripts"
     assert "0x3C0000000" in page
+
+
+def test_many_calls_become_a_heat_map_of_bounded_size_in_which_a_slow_one_stands_alone() -> None:
+    room = make_room()
+    fast = "".join(f'4117 10:00:{n / 100:09.6f} read(3, "x", 64) = 64 <0.000100>\n' for n in range(4000))
+    slow = '4117 10:00:41.000000 connect(7, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("10.20.0.53")}, 16) = 0 <5.005000>\n'
+    make_artifact(room, (fast + slow).encode(), "many.strace", host="app-02")
+    run_jobs()
+    client = client_of(room)
+    [frame] = frames(client, room)
+    [lane] = [lane for lane in frame["lanes"] if lane["kind"] == "heat"]
+    assert lane["calls"] == sum(n for _, _, n in lane["cells"]) == 4001
+    assert lane["columns"] <= 200
+    assert len(lane["cells"]) <= 200 * 12
+    [alone] = [cell for cell in lane["cells"] if cell[1] == 11]
+    assert alone[2] == 1, "5 s above thousands of 0.1 ms"
+    [few] = get(
+        client, room, "timeline-data", frame=frame["frame"], **{"from": frame["t1"] - 3, "to": frame["t1"]}
+    ).json()["frames"]
+    assert all(lane["kind"] != "heat" for lane in few["lanes"]), "fewer than 500 in view are seen one by one"
+    whole = {"frame": frame["frame"], "from": frame["t0"], "to": frame["t1"]}
+    table = words(get(client, room, "timeline-calls", band="11", **whole))
+    assert "connect 10.20.0.53:53 1 5.005 s 5.005 s 5.005 s" in table
+    by_duration = words(get(client, room, "timeline-calls", by="duration", **whole))
+    assert by_duration.index("3.162 s and more") < by_duration.index("4000"), "sorted by total, not by number"
