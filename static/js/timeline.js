@@ -11,17 +11,18 @@ if (root) start(root);
 function start(root) {
   const frames = new Map();
   const box = root.querySelector("[data-frames]");
-  const { url, lines, ranges, spans, waits, offers, keep, picture, rows } = root.dataset;
+  const { url, lines, calls, spans, waits, offers, keep, picture, rows, request } = root.dataset;
   const state = {
     url,
     lines,
-    ranges,
+    calls,
     spans,
     waits,
     offers,
     keep,
     picture,
     rows,
+    request,
     mayShare: root.dataset.share === "true",
     selected: null,
     span: null,
@@ -55,7 +56,10 @@ function start(root) {
       return query;
     },
     frames,
-    remember: () => remember(frames, state, chosen),
+    remember() {
+      remember(frames, state, chosen);
+      room.tell();
+    },
     reload: () => load(),
     get active() {
       const drawn = [...frames.values()].filter((frame) => frame.meta.axis !== "value");
@@ -65,6 +69,7 @@ function start(root) {
     activate(frame) {
       state.active = frame;
       room.tell();
+      room.remember();
     },
     tell() {
       const frame = room.active,
@@ -162,6 +167,29 @@ function start(root) {
     if (!next) window.exhibit.say(`No call like ${find.value} is drawn.`);
     else next.step(event.shiftKey ? -1 : 1, next.found());
   });
+  // Letters act on the frame that was touched last, outside of fields, and only while they are switched on.
+  const letters = {
+    w: () => room.active.zoom(0.5, room.active.pointed),
+    s: () => room.active.zoom(2, room.active.pointed),
+    a: () => room.active.pan(-0.1),
+    d: () => room.active.pan(0.1),
+    A: () => room.active.pan(-1),
+    D: () => room.active.pan(1),
+    f: () => find.focus(),
+    0: tools.fit,
+    ".": () => room.active.mark && room.active.set(room.active.mark.start, room.active.mark.end),
+    m: () => room.active.select(room.active.view.start, room.active.view.end),
+    p: () => room.active.pin(),
+    t: tools.table,
+    c: () => tool("counters").hidden || tools.counters(),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !room.active) return;
+    if (event.target.closest("input, textarea, select, [contenteditable], dialog") || bar.hidden) return;
+    if (!window.exhibit.letters() || !Object.hasOwn(letters, event.key)) return;
+    event.preventDefault();
+    letters[event.key]();
+  });
   // A finding chosen in the column is brought out here; new evidence redraws.
   document.body.addEventListener("finding:selected", (event) => {
     state.selected = event.detail?.key ?? null;
@@ -178,6 +206,8 @@ function start(root) {
   addEventListener("popstate", () => restore(frames));
   addEventListener("hashchange", () => toHash(frames));
   load().then(() => {
+    state.active = frames.get(new URL(location.href).searchParams.get("frame"));
+    room.tell();
     picked(frames);
     toHash(frames);
   });
@@ -194,6 +224,8 @@ function remember(frames, state, chosen) {
   const put = (name, value) => (value ? url.searchParams.set(name, value) : url.searchParams.delete(name));
   put("view", views.join(";"));
   put("sel", state.range ? `${state.range.frame}:${state.range.start.toFixed(6)},${state.range.end.toFixed(6)}` : "");
+  put("band", state.range?.bands?.join("-"));
+  put("frame", state.active && frames.size > 1 ? state.active.meta.frame : "");
   put("span", state.span ? `${state.span.frame}:${state.span.at.join(",")}` : "");
   put("counters", state.counters ? "" : "off");
   put("lanes", chosen && Object.keys(chosen).length ? JSON.stringify(chosen) : "");
@@ -219,7 +251,9 @@ function restore(frames) {
   for (const [name, [from, to]] of pairs("view")) if (to > from) frames.get(name)?.set(from, to, { push: false });
 }
 function picked(frames) {
-  for (const [name, [from, to]] of pairs("sel")) if (to > from) frames.get(name)?.select(from, to);
+  const bands = new URL(location.href).searchParams.get("band")?.split("-").map(Number);
+  for (const [name, [from, to]] of pairs("sel"))
+    if (to > from) frames.get(name)?.select(from, to, bands?.every(Number.isInteger) ? bands : null);
   for (const [name, at] of pairs("span")) {
     const frame = frames.get(name);
     if (!frame || at.length !== 3) continue;
@@ -229,7 +263,7 @@ function picked(frames) {
           frame.pick({ mark, lane });
           return;
         }
-    frame.show(`${frame.state.spans}?${new URLSearchParams({ artifact: at[0], from: at[1], to: at[2] })}`);
+    frame.show(frame.quoted, `${frame.state.spans}?${new URLSearchParams({ artifact: at[0], from: at[1], to: at[2] })}`);
   }
 }
 // Where a note on a time leads back to: #clock=1.1:1&from=9.5&to=11.25

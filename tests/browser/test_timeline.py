@@ -38,12 +38,10 @@ def drag(page: Page, frame: Locator, begin: float, end: float) -> None:
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box
-    page.keyboard.down("Shift")
-    page.mouse.move(box["x"] + box["width"] * begin, box["y"] + 10)
+    page.mouse.move(box["x"] + box["width"] * begin, box["y"] + 34)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * end, box["y"] + 10, steps=5)
+    page.mouse.move(box["x"] + box["width"] * end, box["y"] + 34, steps=5)
     page.mouse.up()
-    page.keyboard.up("Shift")
 
 
 def test_a_selected_range_answers_and_its_link_opens_the_same(ada: Page, sample_room: str) -> None:
@@ -51,33 +49,127 @@ def test_a_selected_range_answers_and_its_link_opens_the_same(ada: Page, sample_
     frame = frame_of_calls(ada)
     drag(ada, frame, 0.3, 0.8)
     panel = frame.locator(".tl-panel")
-    expect(panel).to_contain_text("Calls by process")
-    expect(panel).to_contain_text("shmat")
+    expect(panel.locator(".tl-selected")).to_contain_text(re.compile(r"\d+ calls · 2 threads"))
+    expect(panel.get_by_role("button", name="shmat")).to_have_count(1)
+    panel.get_by_text("More of this range").click()
     expect(panel).to_contain_text("Findings inside")
     assert axe_violations(ada) == []
     assert "sel=" in ada.url
     again = ada.context.new_page()
     again.goto(ada.url)
-    expect(frame_of_calls(again).locator(".tl-panel")).to_contain_text("Calls by process")
+    panel_again = frame_of_calls(again).locator(".tl-panel")
+    expect(panel_again.locator(".tl-selected")).to_contain_text("2 threads")
+
+    # Grouped anew, and a row chooses its calls in the picture.
+    panel.get_by_role("link", name="Thread").click()
+    row = panel.get_by_role("button", name="db1 3731/1")
+    row.click()
+    expect(row).to_have_attribute("aria-pressed", "true")
+    row.click()
+    expect(row).to_have_attribute("aria-pressed", "false")
+    panel.get_by_role("button", name="Copy link").click()
+    expect(panel.get_by_role("button", name="Copied")).to_be_visible()
     frame.get_by_role("button", name="Forget it").click()
     expect(panel).to_be_hidden()
     assert "sel=" not in ada.url
 
 
-def test_the_keyboard_walks_through_spans_and_shows_their_lines(ada: Page, sample_room: str) -> None:
+def test_a_click_on_a_span_selects_it_and_shows_its_lines(ada: Page, sample_room: str) -> None:
+    ada.goto(sample_room)
+    frame = frame_of_calls(ada)
+    canvas = frame.locator("canvas.tl-canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box
+    row = frame.locator(".tl-names li", has_text="3731/1").bounding_box()
+    assert row
+    ada.mouse.click(box["x"] + box["width"] / 2, row["y"] + row["height"] / 2)
+    expect(frame.locator(".tl-selected")).to_contain_text("2.473 s")
+    expect(frame.locator(".tl-panel")).to_contain_text("shmat(16777281, 0x3C0000000, IPC_ALLOC)")
+    assert "span=" in ada.url
+    again = ada.context.new_page()
+    again.goto(ada.url)
+    expect(frame_of_calls(again).locator(".tl-panel")).to_contain_text("shmat(16777281, 0x3C0000000, IPC_ALLOC)")
+
+
+def test_the_keyboard_walks_selects_and_its_letters_can_be_switched_off(ada: Page, sample_room: str) -> None:
     ada.goto(sample_room)
     frame = frame_of_calls(ada)
     frame.locator("canvas.tl-canvas").focus()
     for _ in range(40):
-        ada.keyboard.press(".")
+        ada.keyboard.press("ArrowRight")
         if "shmat" in frame.locator(".tl-strip").inner_text():
             break
     expect(frame.locator(".tl-panel")).to_contain_text("shmat(16777281, 0x3C0000000, IPC_ALLOC)")
-    assert "span=" in ada.url
-    ada.keyboard.press("s")
-    expect(frame.locator(".tl-panel")).to_contain_text("Whose seconds")
+    ada.keyboard.press("ArrowUp")
+    expect(frame.locator(".tl-strip")).to_contain_text("child (end not seen)")
+    ada.keyboard.press("p")
+    expect(frame.locator(".tl-names li").first).to_contain_text("of ")
+    ada.keyboard.press("p")
+    seen = ada.get_by_role("toolbar", name="Timeline").locator("[data-range]")
+    whole = seen.inner_text()
+    ada.keyboard.press("w")
+    expect(seen).not_to_have_text(whole)
+    ada.keyboard.press("m")
+    expect(frame.locator(".tl-selected")).to_contain_text("Selected")
+    ada.keyboard.press("0")
+    expect(seen).to_have_text(whole)
+    ada.keyboard.press(".")
+    expect(seen).not_to_have_text(whole)
     ada.keyboard.press("Escape")
     expect(frame.locator(".tl-panel")).to_be_hidden()
+    ada.keyboard.press("0")
+    ada.keyboard.press("t")
+    expect(frame.locator(".tl-selected")).to_be_visible()
+    ada.keyboard.press("t")
+    expect(frame.locator(".tl-panel")).to_be_hidden()
+
+    ada.keyboard.press("?")
+    keys = ada.get_by_role("dialog", name="Keys")
+    keys.get_by_label("Single letters and digits act as keys").uncheck()
+    keys.get_by_role("button", name="Close").click()
+    frame.locator("canvas.tl-canvas").focus()
+    ada.keyboard.press("w")
+    ada.keyboard.press("?")
+    expect(seen).to_have_text(whole)
+    expect(keys).to_be_hidden()
+    ada.keyboard.press("+")  # no letter: it acts on the focused frame alone
+    expect(seen).not_to_have_text(whole)
+
+
+def test_a_row_of_the_heat_map_chooses_its_calls(ada: Page, exhibit: Served, tmp_path: Path) -> None:
+    room = new_room(ada, exhibit.url, "Many calls")
+    lines = [f'4117 10:00:{n / 100:09.6f} read(3, "x", 64) = 64 <0.000100>' for n in range(4000)]
+    lines.append('4117 10:00:41.000000 connect(7, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("10.20.0.53")}, 16) = 0 <5.005000>')  # fmt: skip
+    add_evidence(ada, room, tmp_path, "many.strace", "\n".join(lines) + "\n", "app-02")
+    ada.goto(room)
+    frame = ada.locator(".tl-frame:not([data-frame=people])")
+    expect(frame.locator(".tl-names")).to_contain_text("all calls 4\u2009001", timeout=A_MINUTE)
+    canvas = frame.locator("canvas.tl-canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box
+    ada.mouse.click(box["x"] + box["width"] / 3, box["y"] + box["height"] - 72)  # the uppermost row
+    expect(frame.locator(".tl-selected")).to_contain_text("1 call · 3.162 s and more only")
+    expect(frame.locator(".tl-panel").get_by_role("button", name="connect")).to_be_visible()
+    assert "band=11-11" in ada.url
+    assert axe_violations(ada) == []
+    again = ada.context.new_page()
+    again.goto(ada.url)
+    expect(again.locator(".tl-selected")).to_contain_text("3.162 s and more only")
+
+
+def test_a_line_of_a_counter_is_broken_where_samples_are_missing(ada: Page, sample_room: str) -> None:
+    ada.goto(sample_room)
+    frame_of_calls(ada)
+    lengths = """async ([ends]) => {
+      const paint = [...performance.getEntriesByType("resource")].map((e) => e.name).find((n) => /timeline.paint/.test(n));
+      const { runs } = await import(paint);
+      return runs(ends.map((end) => [end - 1, end, 0, 0, 0, 1, 1, 1])).map((run) => run.length);
+    }"""
+    assert ada.evaluate(lengths, [[1, 2, 3, 4.4, 5]]) == [5], "one and a half intervals hold"
+    assert ada.evaluate(lengths, [[1, 2, 3, 4.6, 5.6]]) == [3, 2], "more breaks the line"
+    assert ada.evaluate(lengths, [[1]]) == [1]
 
 
 def test_lanes_are_hidden_added_moved_and_kept(ada: Page, sample_room: str) -> None:
@@ -253,8 +345,7 @@ def test_undated_times_and_single_samples_are_shown_as_what_they_are(
     expect(epoch.locator(".tl-head")).to_contain_text("2025-06-01, UTC")
     expect(mixed.locator("canvas.tl-canvas")).to_have_attribute("aria-label", re.compile(r"strips, 114 s\."))
     drag(ada, epoch, 0.1, 0.9)
-    expect(epoch.get_by_role("status")).to_contain_text(re.compile(r"Range 10:00:0\d\.\d+ to 10:00:2\d\.\d+, "))
-    expect(epoch.locator(".tl-panel")).to_contain_text("10:00:0")
+    expect(epoch.locator(".tl-selected")).to_contain_text(re.compile(r"10:00:0\d\.\d+ – 10:00:2\d\.\d+"))
     single = frames.filter(has_text="app1")
     expect(single.locator(".tl-values li")).to_have_count(1)
     expect(single.locator(".tl-values")).to_contain_text("request 0 was served")
@@ -292,9 +383,12 @@ def test_one_toolbar_serves_all_frames(ada: Page, sample_room: str) -> None:
     ada.keyboard.press("Enter")
     expect(frame.locator(".tl-strip")).to_contain_text("shmat")
     bar.get_by_label("Find a call").fill("")
+    expect(bar.get_by_role("button", name="Table")).to_have_attribute("aria-pressed", "true")
+    bar.get_by_role("button", name="Table").click()
+    expect(frame.locator(".tl-panel")).to_be_hidden()
     bar.get_by_role("button", name="Table").click()
     expect(bar.get_by_role("button", name="Table")).to_have_attribute("aria-pressed", "true")
-    expect(frame.get_by_role("table").filter(has_text="longest of what is drawn")).to_be_visible()
+    expect(frame.locator("table.agg")).to_contain_text("shmat")
     assert axe_violations(ada) == []
 
 
@@ -332,7 +426,7 @@ def test_labels_are_whole_or_missing_and_the_tooltip_leaves_its_span_free(ada: P
     frame.locator("canvas.tl-canvas").focus()
     tip = frame.locator(".tl-tip")
     for _ in range(40):
-        ada.keyboard.press(".")
+        ada.keyboard.press("ArrowRight")
         if "shmat · at most 2.473 s" in tip.inner_text():
             break
     expect(tip).to_contain_text("db1 3731/1 → 0x3C0000000")

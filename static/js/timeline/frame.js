@@ -1,11 +1,13 @@
 // One frame: its strips, its canvas, its keys and gestures. What it shows is fetched for the visible window.
 
-import { AXIS, HEIGHT, colours, fitCanvas, overview, paint } from "./paint.js";
+import { AXIS, HEIGHT, bandAt, colours, fitCanvas, overview, paint } from "./paint.js";
 import { saveLinks } from "./saving.js";
 import {
+  BANDS,
   C,
   S,
   amount,
+  bandOf,
   because,
   button,
   debounce,
@@ -16,6 +18,7 @@ import {
   lineRange,
   make,
   plural,
+  rangeWords,
   seconds,
   spanLabel,
   stamp,
@@ -44,6 +47,8 @@ export class Frame {
     this.strip.hidden = true;
     this.panel = this.section.appendChild(make("div", "tl-panel"));
     this.panel.hidden = true;
+    this.calls = this.panel.appendChild(make("div"));
+    this.quoted = this.panel.appendChild(make("div"));
     this.tip = this.section.appendChild(make("div", "tl-tip"));
     this.tip.hidden = true;
     this.table = this.section.appendChild(make("div", "tl-table"));
@@ -122,8 +127,8 @@ export class Frame {
     const extent = meta.axis === "order" ? `${Math.floor(meta.t1)} places` : seconds(meta.t1 - meta.t0);
     this.canvas.setAttribute(
       "aria-label",
-      `${meta.title}: ${plural(meta.lanes.length, "strip")}, ${extent}. Arrow keys move, plus and minus zoom, ` +
-        "0 shows all, comma and period choose a span, Enter opens its lines, s selects what is seen.",
+      `${meta.title}: ${plural(meta.lanes.length, "strip")}, ${extent}. Arrow keys go from span to span and from lane ` +
+        "to lane, plus and minus zoom, Enter opens the lines of a span.",
     );
     this.resize();
   }
@@ -165,7 +170,15 @@ export class Frame {
             ? this.linesUrl(mark[C.artifact], mark[C.line], mark[C.line])
             : this.linesUrl(mark[S.artifact], mark[S.from], mark[S.to]);
           link.title = describe(lane, mark);
-          item.append(text("small", [lane.host, lane.label].filter(Boolean).join(" ")), link);
+          const more = text("a", "Request the second", "quiet");
+          const what = `A second sample of ${lane.label}${lane.host ? ` on ${lane.host}` : ""}, some time after the first`;
+          more.href = `${this.state.request}?${new URLSearchParams({ what })}`;
+          item.append(
+            text("small", [lane.host, lane.label].filter(Boolean).join(" ")),
+            link,
+            text("small", this.meta.at ?? ""),
+            ...(counter && this.state.request ? [more] : []),
+          );
           return item;
         }),
       ),
@@ -195,19 +208,22 @@ export class Frame {
       pinned.includes(key) ? pinned.indexOf(key) - 1e6 : order.includes(key) ? order.indexOf(key) - 1e3 : 0;
     const shown = this.lanes.filter(
       (lane) =>
-        !hidden.has(laneKey(lane)) && !hidden.has(lane.lane) && (this.state.counters || lane.kind !== "counter"),
+        !hidden.has(laneKey(lane)) &&
+        !hidden.has(lane.lane) &&
+        (this.state.counters || lane.kind !== "counter") &&
+        (lane.kind !== "heat" || lane.cells.length),
     );
     const sorted = shown
       .map((lane, k) => [place(laneKey(lane)), k, lane])
       .sort((a, b) => a[0] - b[0] || a[1] - b[1])
       .map(([, , lane]) => lane);
-    let top = 0;
+    let top = AXIS;
     this.rows = sorted.map((lane) => {
       const row = { lane, top, high: HEIGHT[lane.kind] ?? HEIGHT.span };
       top += row.high;
       return row;
     });
-    this.height = top + AXIS;
+    this.height = top;
   }
 
   resize() {
@@ -223,6 +239,11 @@ export class Frame {
           ? `, drawn ${own.shift > 0 ? "+" : "−"}${Math.abs(own.shift).toFixed(3)} s` +
             (own.err ? ` ± ${own.err.toFixed(3)}` : "")
           : "";
+        if (lane.kind === "heat") {
+          item.append(text("small", ` ${plural(lane.calls, "call").replace(/ calls?$/, "")}`));
+          item.title = `${plural(lane.calls, "call")} in view by time and duration; a row chooses its calls`;
+          return item;
+        }
         item.title =
           `${lane.host ?? "unknown host"}, ${lane.label}: ${plural(lane.rows, "row")}; ` +
           `clock ${lane.clock}${moved}`;
@@ -235,7 +256,7 @@ export class Frame {
     this.width = Math.max(160, this.names.parentElement.clientWidth - this.names.offsetWidth - GUTTER);
     fitCanvas(this.canvas, this.width, this.height);
     fitCanvas(this.overview, this.width, 14);
-    if (this.tabled) this.fillTable();
+    if (!this.table.hidden) this.fillTable();
     this.draw();
   }
 
@@ -282,7 +303,7 @@ export class Frame {
       const known = new Set(this.whole.map(laneKey)),
         before = this.rows?.length;
       this.lanes = [
-        ...this.whole.map((lane) => fresh.get(laneKey(lane)) ?? { ...lane, spans: [], samples: [] }),
+        ...this.whole.map((lane) => fresh.get(laneKey(lane)) ?? { ...lane, spans: [], samples: [], cells: [] }),
         ...data.frames[0].lanes.filter((lane) => !known.has(laneKey(lane))),
       ];
       this.arrange();
@@ -324,12 +345,20 @@ export class Frame {
     return best && { mark: best, lane: row.lane };
   }
 
+  // The table of a frame: its selected calls, those in view if nothing is selected, or what is drawn where no call is.
   get tabled() {
-    return !this.table.hidden;
+    return !this.table.hidden || (!this.panel.hidden && this.mark !== null);
   }
   toggleTable() {
-    this.table.hidden = this.tabled;
-    if (this.tabled) this.fillTable();
+    if (this.tabled) {
+      this.table.hidden = true;
+      this.forget();
+    } else if (this.lanes.some((lane) => ["syscalls", "sqlnet"].includes(lane.lane)))
+      this.select(this.view.start, this.view.end);
+    else {
+      this.table.hidden = false;
+      this.fillTable();
+    }
     this.room.tell();
   }
 
@@ -341,13 +370,13 @@ export class Frame {
     this.canvas.addEventListener(
       "wheel",
       (event) => {
-        if (!event.ctrlKey && Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+        const across = event.shiftKey ? event.deltaX || event.deltaY : event.deltaX;
+        if (!event.ctrlKey && (event.shiftKey || Math.abs(across) > Math.abs(event.deltaY))) {
           event.preventDefault();
-          this.pan(event.deltaX / this.width);
+          this.pan(across / this.width);
           return;
         }
-        // The page scrolls until the frame is chosen.
-        if (!event.ctrlKey && !event.altKey && document.activeElement !== this.canvas) return;
+        if (!event.ctrlKey) return; // the page scrolls
         event.preventDefault();
         this.zoom(
           Math.exp(Math.sign(event.deltaY) * Math.min(0.5, Math.abs(event.deltaY) / 300)),
@@ -359,7 +388,11 @@ export class Frame {
     this.canvas.addEventListener("pointerdown", (event) => {
       pointers.set(event.pointerId, event.offsetX);
       this.canvas.setPointerCapture(event.pointerId);
-      drag = { x: event.offsetX, view: { ...this.view }, range: event.shiftKey, moved: false };
+      // A mouse selects, a finger pans; with Shift it is the other way round.
+      drag = { x: event.offsetX, view: { ...this.view }, range: (event.pointerType === "touch") === event.shiftKey };
+      drag.moved = false;
+      drag.y = event.offsetY;
+      drag.heat = this.rows.find(({ lane, top, high }) => lane.kind === "heat" && top <= drag.y && drag.y < top + high);
       if (pointers.size === 2) drag.pinch = Math.abs([...pointers.values()][0] - [...pointers.values()][1]);
     });
     this.canvas.addEventListener("pointermove", (event) => {
@@ -375,14 +408,23 @@ export class Frame {
         const factor = drag.pinch / Math.max(8, Math.abs(a - b)),
           mid = this.t((a + b) / 2);
         this.set(mid - (mid - drag.view.start) * factor, mid + (drag.view.end - mid) * factor);
-      } else if (drag.range) {
+      } else if (drag.range && drag.moved) {
+        this.tip.hidden = true;
+        this.chosen = null;
         this.mark = { start: this.t(Math.min(drag.x, event.offsetX)), end: this.t(Math.max(drag.x, event.offsetX)) };
         this.repaint();
       } else if (drag.moved) this.set(drag.view.start - by, drag.view.end - by);
     });
     const up = (event) => {
       pointers.delete(event.pointerId);
-      if (drag && !drag.moved && !drag.range && event.type === "pointerup") this.pick(this.hit(event));
+      if (drag?.heat && event.type === "pointerup" && (!drag.moved || drag.range)) {
+        const [from, to] = [drag.x, event.offsetX].sort((a, b) => a - b).map((x) => this.t(x));
+        const bands = [bandAt(drag.heat, drag.y), bandAt(drag.heat, event.offsetY)].sort((a, b) => a - b);
+        this.select(...(drag.moved ? [from, to] : [this.view.start, this.view.end]), bands);
+        drag = null;
+        return;
+      }
+      if (drag && !drag.moved && event.type === "pointerup") this.pick(this.hit(event));
       if (drag?.range && drag.moved && this.mark) this.select(this.mark.start, this.mark.end);
       drag = null;
     };
@@ -390,6 +432,12 @@ export class Frame {
     this.canvas.addEventListener("pointercancel", up);
     this.canvas.addEventListener("pointerleave", () => {
       this.tip.hidden = true;
+      this.cross = null;
+      this.repaint();
+    });
+    this.panel.addEventListener("click", (event) => {
+      const row = event.target.closest("[data-choose]")?.closest("tr");
+      if (row) this.choose(row);
     });
     this.canvas.addEventListener("blur", () => {
       this.tip.hidden = true;
@@ -403,22 +451,13 @@ export class Frame {
     this.canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const act = {
-        ArrowLeft: () => this.pan(-0.1),
-        ArrowRight: () => this.pan(0.1),
+        ArrowLeft: () => this.step(-1),
+        ArrowRight: () => this.step(1),
+        ArrowUp: () => this.stepLane(-1),
+        ArrowDown: () => this.stepLane(1),
         "+": () => this.zoom(0.5),
         "=": () => this.zoom(0.5),
         "-": () => this.zoom(2),
-        0: () => this.fit(),
-        f: () =>
-          this.mark
-            ? this.set(this.mark.start, this.mark.end)
-            : this.chosen && this.set(this.chosen[S.start] - this.pixel * 20, this.chosen[S.end] + this.pixel * 20),
-        s: () =>
-          this.chosen && this.chosen[S.end] > this.chosen[S.start]
-            ? this.select(this.chosen[S.start], this.chosen[S.end])
-            : this.select(this.view.start, this.view.end),
-        ".": () => this.step(1),
-        ",": () => this.step(-1),
         Enter: () =>
           this.chosen &&
           this.open({
@@ -442,14 +481,14 @@ export class Frame {
       .filter(({ span }) => span[S.end] >= this.view.start && span[S.start] <= this.view.end && span[S.n] === 1)
       .sort((a, b) => a.span[S.start] - b.span[S.start] || a.span[S.end] - b.span[S.end]);
   }
-  // Whether the search of the toolbar leaves a span as it is.
-  fits(span) {
-    return (
-      !this.state.call || `${span[S.label]} ${span[S.target] ?? ""}`.toLowerCase().includes(this.state.call)
-    );
+  // Whether the search of the toolbar and the chosen row of the table leave a span as it is.
+  fits(span, lane) {
+    const { call } = this.state;
+    if (call && !`${span[S.label]} ${span[S.target] ?? ""}`.toLowerCase().includes(call)) return false;
+    return !this.only || this.only(span, lane);
   }
   found() {
-    return this.state.call ? this.walk().filter(({ span }) => this.fits(span)) : [];
+    return this.state.call ? this.walk().filter(({ span, lane }) => this.fits(span, lane)) : [];
   }
   step(by, visible = this.walk()) {
     if (!visible.length) return;
@@ -457,6 +496,37 @@ export class Frame {
     const next = visible[(at + by + visible.length) % visible.length];
     this.pick({ mark: next.span, lane: next.lane });
     this.showTip({ mark: next.span, lane: next.lane });
+  }
+
+  // To the nearest span of the lane above or below.
+  stepLane(by) {
+    const visible = this.walk(),
+      at = this.rows.findIndex(({ lane }) => lane.spans.includes(this.chosen)),
+      from = this.chosen?.[S.start] ?? this.view.start;
+    for (let k = at < 0 && by < 0 ? this.rows.length - 1 : at + by; k >= 0 && k < this.rows.length; k += by) {
+      const own = visible.filter(({ lane }) => lane === this.rows[k].lane);
+      if (!own.length) continue;
+      const next = own.reduce((a, b) =>
+        Math.abs(b.span[S.start] - from) < Math.abs(a.span[S.start] - from) ? b : a,
+      );
+      this.pick({ mark: next.span, lane: next.lane });
+      this.showTip({ mark: next.span, lane: next.lane });
+      return;
+    }
+  }
+  get pointed() {
+    return typeof this.cross === "number" ? this.t(this.cross) : undefined;
+  }
+  // The lane of the chosen span, else the one under the pointer, goes to the top, or back to its place.
+  pin() {
+    const lane = this.rows.find((row) => row.lane.spans.includes(this.chosen))?.lane ?? this.at;
+    if (!lane) return;
+    const key = laneKey(lane),
+      choice = this.room.lanesOf(this.meta.frame),
+      pinned = choice.pin ?? [];
+    const pin = pinned.includes(key) ? pinned.filter((one) => one !== key) : [...pinned, key];
+    this.room.setLanes(this.meta.frame, { ...choice, pin });
+    window.exhibit.say(`${lane.label} is ${pin.includes(key) ? "pinned" : "back in its place"}.`);
   }
 
   // A chosen mark shows its exact lines in the panel.
@@ -481,56 +551,103 @@ export class Frame {
     this.state.span = { frame: this.meta.frame, at };
     this.state.range = null;
     this.room.remember();
-    this.show(`${this.state.spans}?${new URLSearchParams({ artifact: at[0], from: at[1], to: at[2] })}`);
+    this.only = this.bands = null;
+    const [start, end] = [found.mark[S.start], found.mark[S.end]];
+    if (!counter && end > start) {
+      this.mark = { start, end };
+      this.showCalls();
+    } else this.calls.replaceChildren();
+    this.show(this.quoted, `${this.state.spans}?${new URLSearchParams({ artifact: at[0], from: at[1], to: at[2] })}`);
     this.draw();
   }
 
-  select(start, end) {
+  // `bands`: only calls whose durations lie between two bands of the heat map.
+  select(start, end, bands = null) {
+    this.bands = bands;
     this.tip.hidden = true;
+    this.strip.hidden = true;
     this.mark = { start, end };
     this.chosen = null;
+    this.only = bands && ((span) => bands[0] <= bandOf(span[S.worst]) && bandOf(span[S.worst]) <= bands[1]);
     this.state.span = null;
-    this.state.range = { frame: this.meta.frame, start, end };
+    this.state.range = { frame: this.meta.frame, start, end, bands };
     this.room.remember();
-    const length =
-      this.meta.axis === "order" ? plural(Math.max(1, Math.round(end - start)), "place") : seconds(end - start);
-    this.say(
-      `Range ${stamp(this.meta, start, this.pixel)} to ${stamp(this.meta, end, this.pixel)}, ${length}.`,
+    this.quoted.replaceChildren();
+    this.showCalls();
+    this.draw();
+  }
+
+  // The table of what is selected, with what can be done with it.
+  async showCalls() {
+    const { start, end } = this.mark;
+    const words = rangeWords(this.meta, this.mark);
+    await this.show(
+      this.calls,
+      `${this.state.calls}?${new URLSearchParams({
+        frame: this.meta.frame,
+        from: start,
+        to: end,
+        ...(this.bands && { band: this.bands.join("-") }),
+      })}`,
     );
+    window.exhibit?.say(`Selected ${words}.`);
+    const head = this.calls.querySelector(".tl-selected");
+    if (!head) return;
     const fit = button("Zoom here"),
-      drop = button("Forget it");
+      copy = button("Copy link"),
+      drop = button("Forget it"),
+      save = make("details", "menu");
     fit.addEventListener("click", () => this.set(start, end));
+    copy.dataset.copyText = location.href;
     drop.addEventListener("click", () => this.forget());
-    this.strip.append(fit, drop);
-    this.show(`${this.state.ranges}?${new URLSearchParams({ frame: this.meta.frame, from: start, to: end })}`);
+    save.append(text("summary", "Save"), saveLinks(this, this.room));
+    head.append(fit, copy, save, drop);
+  }
+
+  // A row of the table chooses its calls in the picture: the others turn pale, the longest comes into view.
+  choose(row) {
+    const again = row.classList.contains("on");
+    for (const one of row.parentElement.children) {
+      one.classList.toggle("on", one === row && !again);
+      one.querySelector("[data-choose]").setAttribute("aria-pressed", String(one === row && !again));
+    }
+    const { by, name, target, lane: thread, host, band } = row.dataset;
+    const same = {
+      call: (span) => span[S.label].replace(/ waits$/, "") === name && (span[S.target] ?? "") === target,
+      target: (span) => (span[S.target] ?? "") === target,
+      thread: (_, lane) => lane.label === thread && (lane.host ?? "") === host,
+      host: (_, lane) => (lane.host ?? "") === host,
+      duration: (span) => bandOf(span[S.worst]) === Number(band),
+    }[by];
+    this.only = again ? null : (span, lane) => ["syscalls", "sqlnet"].includes(lane.lane) && same(span, lane);
     this.draw();
   }
 
   forget() {
     this.mark = null;
     this.chosen = null;
+    this.only = this.bands = null;
     this.strip.hidden = true;
     this.panel.hidden = true;
+    this.tip.hidden = true;
     if (this.state.range?.frame === this.meta.frame) this.state.range = null;
     if (this.state.span?.frame === this.meta.frame) this.state.span = null;
     this.room.remember();
     this.draw();
   }
 
-  async show(url) {
-    this.shown = url;
-    this.panel.setAttribute("aria-busy", "true");
-    if (this.panel.hidden) {
-      this.panel.replaceChildren(text("p", "Looking it up …", "meta"));
-      this.panel.hidden = false;
-    }
+  async show(place, url) {
+    place.dataset.url = url;
+    place.setAttribute("aria-busy", "true");
+    if (!place.childElementCount) place.replaceChildren(text("p", "Looking it up …", "meta"));
+    this.panel.hidden = false;
     try {
       const answer = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
       const html = await answer.text();
-      if (this.shown !== url) return;
-      if (answer.ok) this.panel.innerHTML = html;
+      if (place.dataset.url !== url) return;
+      if (answer.ok) place.innerHTML = html;
       else
-        this.panel.replaceChildren(
+        place.replaceChildren(
           text(
             "p",
             answer.status === 409
@@ -539,18 +656,15 @@ export class Frame {
             "meta",
           ),
         );
-      window.htmx?.process(this.panel);
-      this.panel.hidden = false;
+      window.htmx?.process(place);
       this.panel.dataset.shown = String(Number(this.panel.dataset.shown ?? 0) + 1);
     } catch {
-      if (this.shown === url) {
-        this.panel.replaceChildren(
+      if (place.dataset.url === url)
+        place.replaceChildren(
           text("p", "This could not be looked up: the connection was lost. Select it again.", "meta"),
         );
-        this.panel.hidden = false;
-      }
     } finally {
-      this.panel.removeAttribute("aria-busy");
+      place.removeAttribute("aria-busy");
     }
   }
 
@@ -574,14 +688,27 @@ export class Frame {
   hover(event) {
     const found = this.hit(event);
     this.canvas.classList.toggle("tl-over", Boolean(found));
+    this.at = this.rows.find(({ top, high }) => top <= event.offsetY && event.offsetY < top + high)?.lane;
     this.showTip(found, event.offsetX);
+    if (this.at?.kind === "heat") this.showCell(event);
+    this.cross = event.offsetX;
+    this.repaint();
+  }
+  showCell(event) {
+    const row = this.rows.find(({ lane }) => lane === this.at),
+      band = bandAt(row, event.offsetY),
+      column = Math.floor(((this.t(event.offsetX) - this.at.start) / (this.at.end - this.at.start)) * this.at.columns);
+    const n = this.at.cells.find(([x, own]) => x === column && own === band)?.[2] ?? 0;
+    const edge = (k) => seconds(1e-5 * 10 ** (k / 2));
+    const long = band === 0 ? `under ${edge(1)}` : band === BANDS - 1 ? `${edge(band)} and more` : `${edge(band)} to ${edge(band + 1)}`;
+    this.showTip({ lane: this.at, lines: [long, `${plural(n, "call")} here`, "Click to choose the row"] }, event.offsetX);
   }
   // Beside the pointer, or at its span for the keyboard; below the span, or above it near the window's foot.
   showTip(found, x) {
     const row = found && this.rows.find(({ lane }) => lane === found.lane);
     this.tip.hidden = !row;
     if (!row) return;
-    const [head, ...more] = tipLines(this, found.lane, found.mark);
+    const [head, ...more] = found.lines ?? tipLines(this, found.lane, found.mark);
     this.tip.replaceChildren(text("b", head), ...more.map((words) => text("span", words)));
     const left = this.canvas.offsetLeft + (x ?? Math.max(0, this.x(found.mark[S.start]))) + 12;
     const below = this.canvas.offsetTop + row.top + row.high + 2;

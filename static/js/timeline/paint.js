@@ -1,8 +1,8 @@
 // Paints a frame on its canvas: axis, bands, strips of spans, counters and events. Knows nothing of the page around it.
 
-import { C, S, firstTick, niceStep, spanLabels, stamp } from "./words.js";
+import { BANDS, C, S, firstTick, niceStep, seconds, spanLabels, stamp } from "./words.js";
 
-export const HEIGHT = { span: 26, event: 20, counter: 42 },
+export const HEIGHT = { span: 26, event: 20, counter: 42, heat: 76 },
   BAR = 18,
   AXIS = 22;
 
@@ -32,6 +32,8 @@ export function colours() {
     onSpan: v("--h-ink"),
     onCulprit: v("--h-hot-ink"),
     bad: v("--bad"),
+    heat: [1, 2, 3, 4, 5].map((step) => v(`--heat-${step}`)),
+    line: v("--line-1"),
     stack: [v("--h-call"), v("--h-hot"), v("--h-wait2"), v("--h-wait")],
     "sev-info": v("--sev-info"),
     "sev-minor": v("--sev-minor"),
@@ -43,40 +45,94 @@ export function colours() {
 
 // `view` has x(t), pixel, width, start, end; rows are lanes with `top` and `high`.
 export function paint(g, frame, view, rows, ink) {
-  const base = rows.length ? rows.at(-1).top + rows.at(-1).high : 0;
-  g.clearRect(0, 0, view.width, base + AXIS);
+  const base = rows.length ? rows.at(-1).top + rows.at(-1).high : AXIS;
+  g.clearRect(0, 0, view.width, base);
   axis(g, frame, view, rows, base, ink);
   bands(g, frame, view, rows, base, ink);
   for (const row of rows) {
     if (row.lane.kind === "counter") counter(g, view, row, ink);
+    else if (row.lane.kind === "heat") heatMap(g, frame, view, row, ink);
     else strip(g, frame, view, row, ink);
   }
   people(g, frame, view, base, ink);
   if (frame.arrows) arrows(g, frame, view, rows, ink);
-  if (frame.mark) {
-    g.fillStyle = ink.accent;
-    g.globalAlpha = 0.15;
-    g.fillRect(view.x(frame.mark.start), 0, Math.max(1, (frame.mark.end - frame.mark.start) / view.pixel), base);
-    g.globalAlpha = 1;
+  if (frame.mark) bracket(g, frame, view, base, ink);
+  if (frame.cross !== null && frame.cross !== undefined) {
+    g.strokeStyle = ink.ink;
+    g.setLineDash([3, 3]);
+    line(g, frame.cross, AXIS, frame.cross, base);
+    g.setLineDash([]);
   }
+}
+
+// What stands in the ruler above its ticks: the length of the selection and the time under the pointer.
+function flags(g, frame, view, ink) {
+  const found = [];
+  if (frame.mark) {
+    const { start, end } = frame.mark,
+      length = frame.meta.axis === "order" ? `${Math.max(1, Math.round(end - start))}` : seconds(end - start);
+    const bound = frame.chosen?.[S.atMost] ? `≤ ${length}` : length;
+    found.push({ label: bound, x: (view.x(start) + view.x(end)) / 2, kind: "mark" });
+  }
+  if (frame.cross !== null && frame.cross !== undefined)
+    found.push({ label: stamp(frame.meta, frame.t(frame.cross), view.pixel), x: frame.cross, kind: "cross" });
+  g.font = `600 11px ${ink.sans}`;
+  for (const flag of found) {
+    flag.half = g.measureText(flag.label).width / 2 + 5;
+    flag.x = Math.min(Math.max(flag.x, flag.half), view.width - flag.half);
+  }
+  // The pointer's flag gives way to the selection's length only where both would lie on each other.
+  return found.length > 1 && Math.abs(found[0].x - found[1].x) < found[0].half + found[1].half ? found.slice(1) : found;
+}
+
+function bracket(g, frame, view, base, ink) {
+  const x0 = view.x(frame.mark.start),
+    x1 = Math.max(x0 + 1, view.x(frame.mark.end));
+  g.fillStyle = ink.accent;
+  g.globalAlpha = 0.1;
+  g.fillRect(x0, AXIS, x1 - x0, base - AXIS);
+  g.globalAlpha = 1;
+  g.strokeStyle = ink.accent;
+  g.lineWidth = 1.5;
+  line(g, x0, 2, x0, base);
+  line(g, x1, 2, x1, base);
+  g.lineWidth = 1;
 }
 
 function axis(g, frame, view, rows, base, ink) {
   const step = Math.max(niceStep(view.pixel * 90), frame.meta.axis === "order" ? 1 : 0);
+  const over = flags(g, frame, view, ink);
   g.strokeStyle = ink.rule;
   g.fillStyle = ink.ink2;
   g.font = `11px ${ink.sans}`;
-  g.textBaseline = "top";
+  g.textBaseline = "middle";
   g.lineWidth = 1;
-  for (const row of rows) line(g, 0, row.top + 0.5, view.width, row.top + 0.5);
-  line(g, 0, base + 0.5, view.width, base + 0.5);
+  for (const row of rows) line(g, 0, row.top - 0.5, view.width, row.top - 0.5);
+  line(g, 0, base - 0.5, view.width, base - 0.5);
+  if (frame.mark) {
+    g.strokeStyle = ink.accent;
+    line(g, view.x(frame.mark.start), AXIS / 2, view.x(frame.mark.end), AXIS / 2);
+    g.strokeStyle = ink.rule;
+  }
   const first = firstTick(frame.meta, view.start, step);
   for (let k = 0; first + k * step <= view.end; k++) {
     const x = Math.round(view.x(first + k * step)) + 0.5;
-    line(g, x, 0, x, base + 4);
+    line(g, x, AXIS - 4, x, base);
     const label = stamp(frame.meta, first + k * step, step);
     const half = g.measureText(label).width / 2;
-    if (x - half > 0 && x + half < view.width) g.fillText(label, x - half, base + 6);
+    const free = over.every((flag) => Math.abs(flag.x - x) > flag.half + half + 4);
+    if (!free || x - half <= 0 || x + half >= view.width) continue;
+    g.fillStyle = ink.ground; // the line of the selection does not run through a label
+    g.fillRect(x - half - 2, 2, 2 * half + 4, AXIS - 6);
+    g.fillStyle = ink.ink2;
+    g.fillText(label, x - half, AXIS / 2);
+  }
+  g.font = `600 11px ${ink.sans}`;
+  for (const flag of over) {
+    g.fillStyle = flag.kind === "mark" ? ink.ground : ink.ink;
+    g.fillRect(flag.x - flag.half, 2, 2 * flag.half, AXIS - 6);
+    g.fillStyle = flag.kind === "mark" ? ink.accent : ink.ground;
+    g.fillText(flag.label, flag.x - flag.half + 5, AXIS / 2 - 0.5);
   }
 }
 
@@ -100,7 +156,7 @@ function bands(g, frame, view, rows, base, ink) {
   if (bad) {
     g.strokeStyle = ink.bad;
     g.lineWidth = 1.5;
-    g.strokeRect(view.x(bad.start), 0.75, Math.max(2, (bad.end - bad.start) / view.pixel), base - 1.5);
+    g.strokeRect(view.x(bad.start), AXIS + 0.75, Math.max(2, (bad.end - bad.start) / view.pixel), base - AXIS - 1.5);
     g.lineWidth = 1;
   }
 }
@@ -116,9 +172,9 @@ function people(g, frame, view, base, ink) {
   g.font = `11px ${ink.sans}`;
   for (const marker of frame.meta.markers ?? []) {
     g.setLineDash([4, 3]);
-    line(g, view.x(marker.at), 0, view.x(marker.at), base);
+    line(g, view.x(marker.at), AXIS, view.x(marker.at), base);
     g.setLineDash([]);
-    g.fillText(marker.label, view.x(marker.at) + 3, 2);
+    g.fillText(marker.label, view.x(marker.at) + 3, AXIS + 2);
   }
 }
 
@@ -134,7 +190,7 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
       x1 = Math.min(view.width + 2, view.x(span[S.end]));
     if (x1 < 0 || x0 > view.width) continue;
     const width = Math.max(lane.kind === "event" ? 2 : 1, x1 - x0);
-    const faint = frame.fits(span) ? 1 : 0.2;
+    const faint = frame.fits(span, lane) ? 1 : 0.2;
     g.globalAlpha = faint;
     if (span[S.n] > 1) {
       // many short ones in a pixel: their share of the time as height, their number as depth; never a solid bar
@@ -192,6 +248,46 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
   }
 }
 
+// All calls by time and duration, two bands a decade from 10 µs up to 10 s; five steps of its own scale.
+export function bandAt(row, y) {
+  const high = (row.high - 4) / BANDS;
+  return Math.min(BANDS - 1, Math.max(0, BANDS - 1 - Math.floor((y - row.top - 2) / high)));
+}
+function heatMap(g, frame, view, row, ink) {
+  const { lane } = row,
+    high = (row.high - 4) / BANDS,
+    wide = (lane.end - lane.start) / lane.columns;
+  const most = Math.log(Math.max(...lane.cells.map((cell) => cell[2])) + 1);
+  const top = (band) => row.top + 2 + (BANDS - 1 - band) * high;
+  for (const [column, band, n] of lane.cells) {
+    const x = view.x(lane.start + column * wide);
+    g.fillStyle = ink.heat[Math.min(5, Math.ceil((5 * Math.log(n + 1)) / most)) - 1];
+    g.fillRect(x, top(band), Math.max(1, wide / view.pixel - 0.5), high - 0.5);
+  }
+  if (frame.bands) {
+    const [first, last] = frame.bands;
+    g.strokeStyle = ink.accent;
+    g.lineWidth = 2;
+    g.strokeRect(1, top(last), view.width - 2, high * (last - first + 1));
+    g.lineWidth = 1;
+  }
+  g.font = `10.5px ${ink.sans}`;
+  g.textBaseline = "middle";
+  for (const [label, band] of [
+    ["10 s", BANDS - 1],
+    ["10 ms", 6],
+    ["10 µs", 0],
+  ]) {
+    const width = g.measureText(label).width;
+    g.fillStyle = ink.ground;
+    g.globalAlpha = 0.8;
+    g.fillRect(view.width - width - 6, top(band) - 3, width + 6, 12);
+    g.globalAlpha = 1;
+    g.fillStyle = ink.ink2;
+    g.fillText(label, view.width - width - 3, top(band) + 3);
+  }
+}
+
 // How far the end of a span may lie to either side, since the offset of its clock is known no better.
 function whisker(g, ink, x0, x1, y) {
   g.strokeStyle = ink.ink2;
@@ -206,8 +302,21 @@ export function isCited(frame, span) {
   );
 }
 
-// A counter is a step for each sample: what it was between two of its stamps; lowest to highest where several share
-// a pixel.
+// Samples between which nothing is missing: a gap of more than one and a half intervals ends a run. Exported for its
+// test, since a line across a gap claims what nobody measured.
+export function runs(samples) {
+  const apart = samples.slice(1).map((one, k) => one[C.end] - samples[k][C.end]);
+  const usual = [...apart].sort((a, b) => a - b)[Math.floor(apart.length / 2)];
+  const found = [];
+  samples.forEach((one, k) => {
+    if (!k || apart[k - 1] > 1.5 * usual) found.push([]);
+    found.at(-1).push(one);
+  });
+  return found;
+}
+
+// A counter is a line through its samples over a pale area, broken where samples are missing; lowest to highest where
+// several share a pixel. Two samples are two points: nothing is known between them. Stacked ones are bars.
 function counter(g, view, { lane, top, high }, ink) {
   const samples = lane.samples ?? [];
   const inside = samples.filter((s) => s[C.end] >= view.start && s[C.start] <= view.end);
@@ -224,10 +333,11 @@ function counter(g, view, { lane, top, high }, ink) {
   const room = high - 6,
     whole = most - least || 1,
     y = (value) => top + 3 + room * (1 - (value - least) / whole);
-  for (const s of inside) {
-    const x0 = view.x(s[C.start]),
-      width = Math.max(s[C.end] > s[C.start] ? 1 : 2, (s[C.end] - s[C.start]) / view.pixel);
-    if (lane.stack?.length) {
+  const broken = runs(samples);
+  if (lane.stack?.length)
+    for (const s of inside) {
+      const x0 = view.x(s[C.start]),
+        width = Math.max(s[C.end] > s[C.start] ? 1 : 2, (s[C.end] - s[C.start]) / view.pixel);
       let from = 0;
       lane.stack.forEach((_, k) => {
         const value = s[C.stack + k];
@@ -235,21 +345,47 @@ function counter(g, view, { lane, top, high }, ink) {
         g.fillRect(x0, y(from + value), width, Math.max(0, y(from) - y(from + value)));
         from += value;
       });
-    } else {
-      g.fillStyle = ink.rest;
-      g.fillRect(x0, y(s[C.mean]), width, Math.max(1, y(Math.min(0, s[C.mean]) || 0) - y(s[C.mean])));
     }
+  else
+    for (const run of broken) {
+      const points = run.map((s) => [view.x(s[C.end]), y(s[C.mean])]);
+      g.fillStyle = g.strokeStyle = ink.line;
+      if (samples.length > 2 && run.length > 1) {
+        g.beginPath();
+        points.forEach(([x, at], k) => (k ? g.lineTo(x, at) : g.moveTo(x, at)));
+        g.lineWidth = 1.5;
+        g.stroke();
+        g.lineWidth = 1;
+        g.lineTo(points.at(-1)[0], y(0));
+        g.lineTo(points[0][0], y(0));
+        g.globalAlpha = 0.1;
+        g.fill();
+        g.globalAlpha = 1;
+      } else
+        for (const [x, at] of points) {
+          g.beginPath();
+          g.arc(x, at, 2.5, 0, 2 * Math.PI);
+          g.fill();
+        }
+    }
+  g.fillStyle = ink.ink3;
+  for (const s of inside)
     if (s[C.low] < s[C.high]) {
       // the extremes of what shares this pixel
-      g.fillStyle = ink.ink3;
       g.globalAlpha = 0.5;
-      g.fillRect(x0, y(s[C.high]), Math.max(1, Math.min(width, 3)), Math.max(1, y(s[C.low]) - y(s[C.high])));
+      g.fillRect(view.x(s[C.end]) - 1, y(s[C.high]), 2, Math.max(1, y(s[C.low]) - y(s[C.high])));
       g.globalAlpha = 1;
     }
-    g.fillStyle = ink.ink2;
-    g.fillRect(x0, y(s[C.high]), width, 1);
-  }
-  const label = `${Number(most.toPrecision(4))} ${lane.unit}`;
+  g.textBaseline = "middle";
+  broken.slice(1).forEach((run, k) => {
+    const from = view.x(broken[k].at(-1)[C.end]),
+      to = view.x(run[0][C.start] < run[0][C.end] ? run[0][C.start] : run[0][C.end]),
+      words = "no evidence here",
+      wide = g.measureText(words).width;
+    if (Math.min(to, view.width) - Math.max(from, 0) > wide + 12)
+      g.fillText(words, (Math.min(to, view.width) + Math.max(from, 0) - wide) / 2, top + high / 2);
+  });
+  const label = `${Number(inside.at(-1)[C.mean].toPrecision(4))} ${lane.unit}`.trim();
   g.textBaseline = "top";
   g.fillStyle = ink.ground;
   g.globalAlpha = 0.8;

@@ -80,6 +80,11 @@ function about(value) {
 export function lengthOf(span, bound = "at most ") {
   return `${span[S.atMost] ? bound : ""}${seconds(span[S.worst])}`;
 }
+// The band of a duration, two a decade from 10 µs up (incidents/drawing/ranges.py).
+export const BANDS = 12;
+export function bandOf(length) {
+  return Math.min(BANDS - 1, Math.max(0, Math.floor(2 * Math.log10(Math.max(length, 1e-9) / 1e-5))));
+}
 export function spanLabel(span) {
   return spanLabels(span)[0];
 }
