@@ -4,6 +4,14 @@
   const typing = (target) => target.closest?.("input, textarea, select, [contenteditable], dialog[open]");
   const list = document.getElementById("keys");
   let prefix = 0;
+  // Who speaks to the computer, or strikes keys by chance, switches single letters off (WCAG 2.1.4).
+  const off = document.querySelector("[data-letters]");
+  const letters = () => localStorage.getItem("letters") !== "off";
+  window.exhibit.letters = letters;
+  if (off) {
+    off.checked = letters();
+    off.addEventListener("change", () => localStorage.setItem("letters", off.checked ? "on" : "off"));
+  }
 
   function step(way) {
     const links = [...document.querySelectorAll(".findings details[open] .claim > a, [data-step]")];
@@ -31,7 +39,7 @@
       document.body.dispatchEvent(new CustomEvent("drawer:close"));
       return;
     }
-    if (typing(event.target)) return;
+    if (typing(event.target) || !letters()) return;
     const now = Date.now();
     if (prefix && now - prefix < 1200) {
       prefix = 0;
@@ -39,10 +47,8 @@
         event.key === "h"
           ? document.querySelector(".logo")
           : document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
-      if (target) {
-        event.preventDefault();
-        location.href = target.href;
-      }
+      event.preventDefault(); // the letter has had its turn
+      if (target) location.href = target.href;
       return;
     }
     const known = {
@@ -58,13 +64,19 @@
       k: () => step(-1),
       u: () => document.getElementById("add")?.click(),
       v: () => document.getElementById("verdict") && scrollTo({ top: 0 }),
+      r: () => document.querySelector("#next button, #next a")?.focus(),
       n: () =>
         (
           document.querySelector('[data-open="note-here"]') ||
           document.querySelector("#note-new > summary, a[href$='/notes/new/']")
         )?.click(),
     };
-    if (Object.hasOwn(known, event.key)) {
+    const observed = /^[1-7]$/.test(event.key) && document.querySelectorAll(".observation")[event.key - 1];
+    if (observed) {
+      event.preventDefault();
+      observed.querySelector("a[href]")?.focus();
+      observed.scrollIntoView({ block: "nearest" });
+    } else if (Object.hasOwn(known, event.key)) {
       event.preventDefault();
       known[event.key]();
     }

@@ -138,7 +138,7 @@ def _offers(room: Room, shown: bool) -> dict[str, list[Offer]]:
 
 @require_http_methods(["GET", "POST"])
 def request_new(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the form of a new request, filled in from `?ask=<id>` of the report, or empty."""
+    """Show the form of a new request, filled in from `?ask=<id>` of the report, with the words of `what`, or empty."""
     room = access.enter(request.user, slug, Right.PLAN)
     wanted = request.POST.get("ask") or request.GET.get("ask") or ""
     ask = newest(room)[0].ask(wanted) if wanted else None
@@ -147,6 +147,8 @@ def request_new(request: HttpRequest, slug: str) -> HttpResponse:
     before = _asked_before(room, ask)
     data = request.POST if request.method == "POST" else None
     initial = drafted.initial | {"client_id": uuid.uuid4()}
+    if ask is None and request.GET.get("what"):
+        initial["what"] = request.GET["what"][:500]
     form = RequestForm(data, people=_people(room), initial=initial, auto_id="request_%s")
     context = {"ask": ask, "lost": bool(wanted) and ask is None, "before": before, "row": None}
     return _edit(request, room, form, hosts, None, drafted.hidden, context)
