@@ -287,10 +287,10 @@ def title(frame: Frame, report: Json) -> str:
         named = hosts.setdefault(kind_of(kind).axis or kind, [])
         if (host := clock["host"] or "unknown host") not in named:
             named.append(host)
-    whats: dict[str, list[str]] = {}
+    named_by: dict[str, list[str]] = {}
     for what, named in hosts.items():
-        whats.setdefault(" and ".join(named), []).append(what)
-    return "; ".join(f"{named}, {' and '.join(listed)}" for named, listed in whats.items())
+        named_by.setdefault(" and ".join(named), []).append(what)
+    return "; ".join(f"{named}, {' and '.join(listed)}" for named, listed in named_by.items())
 
 
 def reason(frame: Frame, report: Json) -> str:

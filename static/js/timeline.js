@@ -186,7 +186,7 @@ function start(root) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !room.active) return;
     if (event.target.closest("input, textarea, select, [contenteditable], dialog") || bar.hidden) return;
-    if (!window.exhibit.letters() || !Object.hasOwn(letters, event.key)) return;
+    if (room.active.meta.axis === "value" || !window.exhibit.letters() || !Object.hasOwn(letters, event.key)) return;
     event.preventDefault();
     letters[event.key]();
   });
@@ -263,7 +263,8 @@ function picked(frames) {
           frame.pick({ mark, lane });
           return;
         }
-    frame.show(frame.quoted, `${frame.state.spans}?${new URLSearchParams({ artifact: at[0], from: at[1], to: at[2] })}`);
+    const asked = new URLSearchParams({ artifact: at[0], from: at[1], to: at[2] });
+    frame.show(frame.quoted, `${frame.state.spans}?${asked}`);
   }
 }
 // Where a note on a time leads back to: #clock=1.1:1&from=9.5&to=11.25

@@ -110,7 +110,17 @@ export async function choose(frame, room) {
   close.addEventListener("click", () => dialog.close());
   row.append(mine, ...(room.state.mayShare ? [ours] : []), reset, make("span", "spread"), close);
   row.querySelector(".spread");
-  dialog.replaceChildren(title, ...(frames.length > 1 ? [which] : []), text("h3", "Shown"), present, text("h3", "Add"), find, offers, said, row);
+  dialog.replaceChildren(
+    title,
+    ...(frames.length > 1 ? [which] : []),
+    text("h3", "Shown"),
+    present,
+    text("h3", "Add"),
+    find,
+    offers,
+    said,
+    row,
+  );
   list();
   if (!dialog.open) dialog.showModal();
   offers.replaceChildren(text("p", "Looking for what this frame could show …", "meta"));

@@ -127,8 +127,8 @@ export class Frame {
     const extent = meta.axis === "order" ? `${Math.floor(meta.t1)} places` : seconds(meta.t1 - meta.t0);
     this.canvas.setAttribute(
       "aria-label",
-      `${meta.title}: ${plural(meta.lanes.length, "strip")}, ${extent}. Arrow keys go from span to span and from lane ` +
-        "to lane, plus and minus zoom, Enter opens the lines of a span.",
+      `${meta.title}: ${plural(meta.lanes.length, "strip")}, ${extent}. Arrow keys go from span to span and from ` +
+        "lane to lane, plus and minus zoom, Enter opens the lines of a span.",
     );
     this.resize();
   }
@@ -171,7 +171,8 @@ export class Frame {
             : this.linesUrl(mark[S.artifact], mark[S.from], mark[S.to]);
           link.title = describe(lane, mark);
           const more = text("a", "Request the second", "quiet");
-          const what = `A second sample of ${lane.label}${lane.host ? ` on ${lane.host}` : ""}, some time after the first`;
+          const where = lane.host ? ` on ${lane.host}` : "",
+            what = `A second sample of ${lane.label}${where}, some time after the first`;
           more.href = `${this.state.request}?${new URLSearchParams({ what })}`;
           item.append(
             text("small", [lane.host, lane.label].filter(Boolean).join(" ")),
@@ -350,6 +351,7 @@ export class Frame {
     return !this.table.hidden || (!this.panel.hidden && this.mark !== null);
   }
   toggleTable() {
+    if (this.meta.axis === "value") return;
     if (this.tabled) {
       this.table.hidden = true;
       this.forget();
@@ -563,6 +565,7 @@ export class Frame {
 
   // `bands`: only calls whose durations lie between two bands of the heat map.
   select(start, end, bands = null) {
+    if (this.meta.frame === "people") return; // what people said is no evidence with calls and lines
     this.bands = bands;
     this.tip.hidden = true;
     this.strip.hidden = true;
@@ -604,7 +607,7 @@ export class Frame {
     head.append(fit, copy, save, drop);
   }
 
-  // A row of the table chooses its calls in the picture: the others turn pale, the longest comes into view.
+  // A row of the table chooses its calls in the picture: the others turn pale.
   choose(row) {
     const again = row.classList.contains("on");
     for (const one of row.parentElement.children) {
@@ -700,8 +703,10 @@ export class Frame {
       column = Math.floor(((this.t(event.offsetX) - this.at.start) / (this.at.end - this.at.start)) * this.at.columns);
     const n = this.at.cells.find(([x, own]) => x === column && own === band)?.[2] ?? 0;
     const edge = (k) => seconds(1e-5 * 10 ** (k / 2));
-    const long = band === 0 ? `under ${edge(1)}` : band === BANDS - 1 ? `${edge(band)} and more` : `${edge(band)} to ${edge(band + 1)}`;
-    this.showTip({ lane: this.at, lines: [long, `${plural(n, "call")} here`, "Click to choose the row"] }, event.offsetX);
+    const upTo = band === BANDS - 1 ? "and more" : `to ${edge(band + 1)}`,
+      long = band ? `${edge(band)} ${upTo}` : `under ${edge(1)}`;
+    const lines = [long, `${plural(n, "call")} here`, "Click to choose the row"];
+    this.showTip({ lane: this.at, lines }, event.offsetX);
   }
   // Beside the pointer, or at its span for the keyboard; below the span, or above it near the window's foot.
   showTip(found, x) {

@@ -81,7 +81,7 @@ function flags(g, frame, view, ink) {
     flag.half = g.measureText(flag.label).width / 2 + 5;
     flag.x = Math.min(Math.max(flag.x, flag.half), view.width - flag.half);
   }
-  // The pointer's flag gives way to the selection's length only where both would lie on each other.
+  // The selection's length gives way where the pointer's time would lie on it.
   return found.length > 1 && Math.abs(found[0].x - found[1].x) < found[0].half + found[1].half ? found.slice(1) : found;
 }
 

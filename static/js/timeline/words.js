@@ -136,12 +136,17 @@ export function tipLines(frame, lane, mark) {
     length = mark[S.end] - mark[S.start],
     seen = frame.view.end - frame.view.start;
   const share = (100 * (many ? mark[S.total] : Math.min(length, seen))) / seen;
-  const head = many ? describe(lane, mark).slice(lane.label.length + 2).replace(/, line \d+$/, "") : `${mark[S.label]}${mark[S.worst] > 0 ? ` · ${lengthOf(mark)}` : ""}`;
+  const own = mark[S.worst] > 0 ? `${mark[S.label]} · ${lengthOf(mark)}` : mark[S.label];
+  const together = describe(lane, mark)
+    .slice(lane.label.length + 2)
+    .replace(/, line \d+$/, "");
+  const part = share >= 0.1 ? Number(share.toPrecision(2)) : "under 0.1",
+    whole = rangeWords(frame.meta, frame.view).split(" from ")[0];
   return [
-    head,
+    many ? together : own,
     [[lane.host, lane.label].filter(Boolean).join(" "), mark[S.target]].filter(Boolean).join(" → "),
     ...(length > 0 ? between : between.map((text) => text.split(" – ")[0])),
-    length > 0 && frame.meta.axis !== "order" ? `${share >= 0.1 ? Number(share.toPrecision(2)) : "under 0.1"} % of the ${rangeWords(frame.meta, frame.view).split(" from ")[0]} in view` : "",
+    length > 0 && frame.meta.axis !== "order" ? `${part} % of the ${whole} in view` : "",
     mark[S.artifact] ? lineRange(mark) : "",
   ].filter(Boolean);
 }

@@ -133,6 +133,12 @@ def test_an_unknown_ask_still_lets_one_ask(room):
     assert "The report no longer lacks this" in page
 
 
+def test_the_address_gives_a_new_request_its_words(room):
+    address = reverse("request-new", args=[room.incident.slug])
+    page = html(client_of(room).get(address, {"what": "A second sample of vmstat r on db1"}))
+    assert re.search(r"<textarea[^>]*name=\"what\"[^>]*>\s*A second sample of vmstat r on db1", page)
+
+
 def test_bad_input_keeps_what_was_typed(room):
     address = reverse("request-new", args=[room.incident.slug])
     answer = client_of(room).post(address, {"what": "", "command": "vmstat 5 12", "due_at": "tomorrow"})
