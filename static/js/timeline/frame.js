@@ -644,6 +644,7 @@ export class Frame {
     place.setAttribute("aria-busy", "true");
     if (!place.childElementCount) place.replaceChildren(text("p", "Looking it up …", "meta"));
     this.panel.hidden = false;
+    this.room.tell();
     try {
       const answer = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
       const html = await answer.text();
