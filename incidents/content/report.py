@@ -17,9 +17,11 @@ from typing import Any
 
 from django.urls import reverse
 
+from incidents.content import cited_words
 from incidents.content.observations import Observation, observation
 from incidents.drawing.shares import Share, shares
 from parsers.kinds import kind_of, kinds
+from rules.collecting import costs
 from rules.model import FIRST_SHOWN, LABELS
 
 Json = dict[str, Any]
@@ -297,7 +299,8 @@ class Ask:
     @property
     def takes(self) -> str:
         """Say how long it takes; empty if nobody knows."""
-        return "" if self.cost == "not known" else self.cost
+        cost = self.cost or (costs.words_of(self.command) if self.command else "")
+        return "" if cost == "not known" else cost
 
 
 @dataclass(frozen=True)
@@ -357,6 +360,11 @@ class Claim:
         return " and ".join(map(layer_name, layers))
 
     @property
+    def title(self) -> str:
+        """Return what the rule looks for, in its own words."""
+        return str(self.raw.get("title") or "")
+
+    @property
     def headline(self) -> str:
         return str(self.raw.get("headline") or self.raw.get("bound") or self.raw.get("title") or self.rule)
 
@@ -414,6 +422,18 @@ class Claim:
     @property
     def against(self) -> list[str]:
         return [str(text) for text in self.raw.get("against") or []]
+
+    @property
+    def speaks_against(self) -> list[str]:
+        """List what contradicts the claim, then what limits it."""
+        return [*self.against, *self.cautions]
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """Return the figures and names of the claim that a reader looks for in its lines."""
+        facts = [value for value in (self.raw.get("facts") or {}).values() if isinstance(value, str | int | float)]
+        times = [self.raw.get("t_from"), self.raw.get("t_to")]
+        return cited_words.named(self.headline, self.expert, self.where, *facts, *times)
 
     @property
     def mistaken_for(self) -> list[str]:
@@ -806,6 +826,15 @@ class Outlook:
                 for share, piece in zip(laid, pieces, strict=True)
             ],
         )
+
+    def whole_of(self, claim: Claim) -> Seconds | None:
+        """Return the traced request of which a claim explains a piece; None unless the piece cites the claim's lines."""
+        cited = {(one.artifact, one.line_from, one.line_to) for one in claim.citations}
+        if self.seconds is None or claim.raw.get("unit") != "s" or not claim.magnitude:
+            return None
+        of_pieces = (one for piece in self.seconds.pieces for one in piece.citations)
+        within = any((one.artifact, one.line_from, one.line_to) in cited for one in of_pieces)
+        return self.seconds if within else None
 
     @property
     def failed(self) -> list[Json]:

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from incidents.content import cited_words
 from incidents.content.visible import visible
 from parsers.reference import glossary
 from parsers.reference.glossary import Entry
@@ -87,6 +88,16 @@ def explained(text: object) -> SafeString:
         at = match.start() + len(word)
     pieces.append(conditional_escape(whole[at:]))
     return mark_safe("".join(pieces))  # each piece is escaped above
+
+
+@register.filter
+def marked(text: object, names: frozenset[str]) -> SafeString:
+    """Write a quoted line: explain it as `explained` does, and mark the figures and names that the claim holds too."""
+    made = [
+        format_html("<mark>{}</mark>", explained(visible(piece))) if cited else explained(visible(piece))
+        for piece, cited in cited_words.pieces(str(text), names)
+    ]
+    return mark_safe("".join(made))  # each piece is escaped above
 
 
 def _marked(word: str, called: bool) -> SafeString | None:

@@ -130,6 +130,15 @@ def cost_of(command: str) -> Cost:
     )
 
 
+def words_of(command: str) -> str:
+    """Return how long a command takes, in words; "a moment" if it sets no time, "not known" if nobody knows."""
+    try:
+        seconds = cost_of(command).seconds
+    except NoCost:
+        return "not known"
+    return f"{seconds} s" if seconds else "a moment"
+
+
 def seconds_of(command: str) -> int | None:
     """Return the limit that a command's own text sets on its time, in seconds; None if it sets none.
 

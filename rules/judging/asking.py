@@ -130,7 +130,7 @@ def asks(
     for c in sorted(listed, key=lambda c: (-c.worth, c.ask, c.host or "")):
         if len(chosen) < MOST and not any(o.host == c.host and _same(o, c) for o in chosen):
             chosen.append(c)
-    made = tuple(Ask(c.ask, c.who, c.host, c.os, c.decides, _cost(c.ask), c.why) for c in chosen)
+    made = tuple(Ask(c.ask, c.who, c.host, c.os, c.decides, costs.words_of(c.ask), c.why) for c in chosen)
     return made, len(listed) - len(chosen)
 
 
@@ -305,12 +305,3 @@ def _there(c: Candidate, uploaded: Mapping[str | None, frozenset[str]]) -> bool:
     """Return whether everything that a candidate asks for was uploaded for its host."""
     have = uploaded.get(c.host, frozenset()) | (uploaded.get(None, frozenset()) if c.host is None else frozenset())
     return bool(c.tools) and c.tools <= have - c.again
-
-
-def _cost(ask: str) -> str:
-    """Return how long it takes, in words; "a moment" if the command sets no time."""
-    try:
-        seconds = costs.cost_of(ask).seconds
-    except costs.NoCost:
-        return "not known"
-    return f"{seconds} s" if seconds else "a moment"

@@ -27,7 +27,8 @@
     .querySelectorAll("[data-keys]")
     .forEach((button) => button.addEventListener("click", () => list?.showModal()));
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // Many keyboards make [ and ] with AltGr, which some systems tell as Ctrl and Alt.
+    if ((event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState("AltGraph")) return;
     if (event.key === "Escape") {
       if (typing(event.target)) {
         event.target.blur?.();
@@ -63,6 +64,8 @@
       j: () => step(1),
       k: () => step(-1),
       u: () => document.getElementById("add")?.click(),
+      "[": () => document.body.dispatchEvent(new CustomEvent("drawer:tab", { detail: -1 })),
+      "]": () => document.body.dispatchEvent(new CustomEvent("drawer:tab", { detail: 1 })),
       v: () => document.getElementById("verdict") && scrollTo({ top: 0 }),
       r: () => document.querySelector("#next button, #next a")?.focus(),
       n: () =>

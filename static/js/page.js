@@ -106,8 +106,6 @@
         const box = document.getElementById(opener.dataset.open);
         if (box) {
           event.preventDefault();
-          // The form opens below the button that asked for it, not where its list ends.
-          (opener.closest(".dh") || opener).after(box);
           box.open = true;
           box.querySelector("textarea, input:not([type=hidden])")?.focus();
           box.scrollIntoView({ block: "nearest" });
@@ -117,26 +115,6 @@
         if (!menu.contains(event.target) || (event.target.closest("a, button") && !event.target.closest("summary")))
           menu.open = false;
       });
-    });
-    // A part that is fetched again brings its own form. The one that was opened elsewhere gives way to it once it was
-    // sent; what is still being typed stays where it is.
-    document.body.addEventListener("htmx:beforeRequest", (event) => {
-      const box = event.detail.elt.closest?.("details[id]");
-      if (box) box.dataset.sent = "true";
-    });
-    document.body.addEventListener("htmx:responseError", (event) => {
-      delete event.detail.elt.closest?.("details[id]")?.dataset.sent;
-    });
-    const typedIn = (box) => [...box.querySelectorAll("textarea")].some((area) => area.value !== area.defaultValue);
-    document.body.addEventListener("htmx:afterSettle", (event) => {
-      for (const fresh of event.detail.elt.querySelectorAll?.("details[id]") || []) {
-        const boxes = [...document.querySelectorAll(`details[id="${CSS.escape(fresh.id)}"]`)];
-        const opened = boxes.find((box) => box !== fresh);
-        if (!opened) continue;
-        if (!opened.dataset.sent && typedIn(opened)) fresh.remove();
-        else if (fresh.open) opened.replaceWith(fresh);
-        else opened.remove();
-      }
     });
     // What somebody unfolded stays unfolded when the part around it is fetched again.
     let unfolded = [];

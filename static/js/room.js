@@ -71,10 +71,11 @@
   body.addEventListener("htmx:oobAfterSwap", settle);
 
   // The drawer.
-  function mark(key) {
-    document.querySelectorAll(".claim.on").forEach((row) => row.classList.remove("on"));
-    document.querySelectorAll(".claim > a[aria-current]").forEach((link) => link.removeAttribute("aria-current"));
-    const row = key && document.getElementById("claim-" + key);
+  function mark(id) {
+    const key = id?.slice(id.indexOf("-") + 1);
+    document.querySelectorAll(".findings .on").forEach((row) => row.classList.remove("on"));
+    document.querySelectorAll(".findings [aria-current]").forEach((link) => link.removeAttribute("aria-current"));
+    const row = id && document.getElementById(id);
     row?.classList.add("on");
     row?.querySelector("a")?.setAttribute("aria-current", "true");
     const judged = document.getElementById("judged");
@@ -86,34 +87,23 @@
     if (event.detail.target !== drawer) return;
     columns.classList.add("chosen");
     columns.classList.remove("shut");
-    mark(event.detail.pathInfo.requestPath.split("/findings/")[1]?.split("/")[0]);
-    drawer.scrollTop = 0;
+    mark(drawer.querySelector("[data-row]")?.dataset.row);
     times(drawer);
+    say(drawer.querySelector("h2")?.textContent ?? "");
+    if (getComputedStyle(columns.firstElementChild).display === "none") scrollTo({ top: 0 }); // a page of its own
   });
-  body.addEventListener("htmx:beforeRequest", (event) => {
-    // The drawer keeps half-written text: another finding waits until it is saved or thrown away.
-    if (
-      event.detail.target === drawer &&
-      event.detail.requestConfig.verb === "get" &&
-      typedIn(drawer) &&
-      !confirm("Throw away the text you began in the drawer?")
-    )
-      event.preventDefault();
-  });
-  function close(event) {
+  function close() {
     if (!drawer || !columns || columns.classList.contains("shut")) return;
-    if (typedIn(drawer) && event?.type === "drawer:close") return;
     columns.classList.remove("chosen");
     columns.classList.add("shut");
-    const row = document.querySelector(".claim.on > a");
     history.replaceState(null, "", document.querySelector('nav a[data-key="r"]').href);
-    row?.focus();
+    document.querySelector(".findings .on a")?.focus();
   }
   body.addEventListener("drawer:close", close);
   document.addEventListener("click", (event) => {
     if (event.target.closest("#drawer-close") && columns) {
       event.preventDefault();
-      close(event);
+      close();
     }
   });
 

@@ -49,6 +49,7 @@ def test_a_finding_is_explained_in_its_drawer(ada: Page, sample_room: str) -> No
     ada.goto(sample_room)
     ada.locator(".findings .claim > a").first.click()
     ada.wait_for_url("**/findings/**")
+    ada.locator("#drawer").get_by_role("tab", name="Why").click()
     why = ada.locator("#drawer .why")
     why.locator("summary").click()
     expect(ada.locator("#drawer #explained")).to_contain_text("Values that it found")

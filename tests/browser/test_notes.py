@@ -348,6 +348,7 @@ def test_a_disputed_verdict_says_so_at_once(both: list[Page]) -> None:
     expect(ada.locator("#drawer #under-dispute")).to_contain_text("1 open objection")
     assert axe_violations(ada) == []
     shot(ada, "verdict-disputed")
+    ada.locator("#under-dispute").get_by_role("link", name="Read it").click()
     ada.locator("#dispute summary", has_text="Answer it").click()
     ada.locator("#dispute textarea").first.fill("Of another start, yes; the mechanism is the same.")
     ada.get_by_role("button", name="Answer", exact=True).click()
@@ -372,22 +373,20 @@ def test_what_was_typed_a_moment_before_a_swap_is_kept(ada: Page, sample_room: s
     assert kept
     ada.reload()
     expect(ada.locator("#dispute-box textarea")).to_have_value("typed just now")
+    ada.locator("#drawer").get_by_role("tab", name="Discussion").click()
     ada.get_by_role("button", name="Throw it away").click()
 
 
-def test_the_forms_of_a_finding_open_below_the_buttons_that_ask_for_them(ada: Page, sample_room: str) -> None:
+def test_the_forms_of_a_finding_open_in_its_discussion(ada: Page, sample_room: str) -> None:
     ada.goto(sample_room)
     ada.locator(".claim > a").first.click()
     ada.wait_for_url("**/findings/*/")
     for button, form in (("Dispute", "#dispute-box"), ("Note", "#note-here")):
-        opener = ada.locator(".drawer .dh").get_by_role("link", name=button, exact=True)
-        opener.click()
+        ada.locator("#drawer").get_by_role("tab", name="Lines").click()
+        ada.locator("#see-lines").get_by_role("link", name=button, exact=True).click()
         area = ada.locator(f"{form} textarea")
         expect(area).to_be_focused()
-        at, asked = area.bounding_box(), opener.bounding_box()
-        assert at
-        assert asked
-        assert 0 < at["y"] - asked["y"] < 300, f"{form} opens where one is"
+        expect(area).to_be_in_viewport()
         area.fill("half a sentence")
     ada.locator("#note-here textarea").fill("A whole sentence.")
     ada.get_by_role("button", name="Save note").locator("visible=true").first.click()

@@ -52,7 +52,7 @@ def dispute(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     if form.errors and "withdraw" not in request.POST:
         context = judged(room)
         claim, row = claim_of(room, context["outlook"], key)
-        context |= drawer(room, claim, row, context["known"]) | {"dispute_form": form}
+        context |= drawer(room, claim, row, context) | {"dispute_form": form}
         if is_part(request):
             return render(request, "findings/_finding.html", context, status=422)
         return render(request, "room/room.html", context | middle(room, context) | {"selected": True}, status=422)
@@ -60,7 +60,7 @@ def dispute(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         return redirect("finding", slug, key)
     context = judged(room)
     claim, row = claim_of(room, context["outlook"], key)
-    return render(request, "findings/_finding.html", context | drawer(room, claim, row, context["known"]))
+    return render(request, "findings/_finding.html", context | drawer(room, claim, row, context))
 
 
 @require_POST
@@ -83,7 +83,7 @@ def answer(request: HttpRequest, slug: str, id: int) -> HttpResponse:
                 return redirect("finding", slug, row.finding.key)
     context = judged(room)
     claim, finding = claim_of(room, context["outlook"], row.finding.key)
-    context |= drawer(room, claim, finding, context["known"])
+    context |= drawer(room, claim, finding, context)
     if form.errors:
         context |= {"answer_form": form, "answering": id}
     status = 422 if form.errors else 200

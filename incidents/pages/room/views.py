@@ -55,7 +55,7 @@ def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     claim, row = claim_of(entered, context["outlook"], key)
     notices.seen(entered, finding_key=key)
     if is_part(request):
-        return render(request, "findings/_finding.html", context | drawer(entered, claim, row, context["known"]))
+        return render(request, "findings/_finding.html", context | drawer(entered, claim, row, context))
     return render(request, "room/room.html", context | around(entered, context, claim, row) | {"selected": True})
 
 
@@ -159,9 +159,8 @@ def newest(room: Room, held: list[Held] | None = None) -> tuple[Outlook, Evaluat
 
 def around(room: Room, context: dict[str, Any], claim: Claim | None, row: Finding | None) -> dict[str, Any]:
     """Return what stands between the columns and in the drawer."""
-    known = context["known"]
     key = claim.key if claim else ""
-    return drawer(room, claim, row, known, notes={}) | middle(room, context, key)
+    return drawer(room, claim, row, context, notes={}) | middle(room, context, key)
 
 
 def middle(room: Room, context: dict[str, Any], key: str = "") -> dict[str, Any]:
@@ -185,9 +184,10 @@ def known_of(room: Room, outlook: Outlook) -> Known:
 
 
 def drawer(
-    room: Room, claim: Claim | None, row: Finding | None, known: Known, notes: dict[str, Any] | None = None
+    room: Room, claim: Claim | None, row: Finding | None, context: dict[str, Any], notes: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return what the drawer shows beside the claim: disputes, notes (unless passed in), and empty forms."""
+    known: Known = context["known"]
     forms = {
         "note_form": NoteForm(auto_id="note_%s"),
         "dispute_form": ReasonForm(auto_id="dispute_%s"),
@@ -200,6 +200,7 @@ def drawer(
         forms
         | {
             "claim": claim,
+            "whole": context["outlook"].whole_of(claim),
             "gone_since": row.gone_since if row else None,
             "disputes": disputes,
             "open_disputes": sum(seen.dispute.open for seen in disputes),

@@ -145,3 +145,58 @@ def test_the_summary_names_few_citations_of_a_source_and_counts_the_rest(much_ci
     assert sources
     assert "+ 236" in sources[0].text
     assert len([a for a in sources[0].select("a") if "#L" in str(a["href"])]) <= 4
+
+
+def panel(judged, name, key=reports.CAUSE_KEY):
+    answer = client_of(judged.investigator).get(reverse("finding", args=[judged.slug, key]))
+    return page_in(answer).part(f"#see-{name}")
+
+
+def test_the_lines_of_a_finding_mark_what_it_names_and_say_what_is_left_out(judged):
+    report = reports.report()
+    cause = report["findings"][0]
+    cause["facts"], cause["t_to"] = {"at": "0x3C0000000", "small": 12}, 11.7921
+    cause["citations"] = [reports.cite(1, reports.TRUSS, 1, 12, "stall")]
+    add_report(judged.lead, report)
+    lines = panel(judged, "lines")
+    assert {mark.text for mark in lines.select("mark")} == {"3731", "11.7921", "0x3C0000000"}
+    assert "5 lines between" in lines.part("tr.gap").text
+
+
+def test_a_finding_is_compared_with_the_request_of_which_it_explains_a_piece(judged):
+    assert "2.473 s" in panel(judged, "lines").part(".versus").text
+    assert "3.333 s" in panel(judged, "lines").part(".versus").text
+    assert not panel(judged, "lines", reports.CHURN_KEY).select(".versus"), "a share is not compared with seconds"
+
+
+def test_each_part_of_a_finding_has_its_place(judged):
+    why, against, do = (panel(judged, name).text for name in ("why", "against", "do"))
+    assert "The gap since its last call ends with this attach" in why
+    assert "SHM-001" in why
+    assert "25 dB" in why
+    assert "network: pid 3731 (on the server)" in " ".join(why.split())
+    assert "segment ids differ" in against
+    assert "Assumes that no line is missing" in against
+    assert "Collect unbroken trace with -E" in against
+    assert "Use sga_target" in do
+    assert "But The SGA can then not grow online" in " ".join(do.split())
+    assert "truss -f -d -D -E -o FILE -p 22626; pmap -xs PID" in do
+    assert "Two things changed at once" in do
+
+
+def test_a_part_that_holds_nothing_says_so(judged):
+    assert "Nothing was found against it." in panel(judged, "against", reports.CHURN_KEY).text
+    assert "The rule names nothing to do about it." in panel(judged, "do", reports.CHURN_KEY).text
+    assert "No notes on it yet." in panel(judged, "discussion", reports.LISTENER_KEY).text
+    cited = reports.report()
+    cited["findings"][3]["citations"] = []
+    add_report(judged.lead, cited)
+    assert "The report cites no lines for it." in panel(judged, "lines", reports.CHURN_KEY).text
+
+
+def test_what_would_help_names_who_and_how_long(judged):
+    report = reports.report()
+    report["findings"][0]["would_help"] = [reports.ask(["vmstat"], "vmstat 5 12", 5) | {"who": "system administrator"}]
+    add_report(judged.lead, report)
+    said = " ".join(panel(judged, "do").text.split())
+    assert re.search(r"system administrator .*takes 60 s", said)
