@@ -99,6 +99,7 @@ SHOTS: list[Shot] = [
     _full("room", wait=_DRAWN),
     Shot("room", "wall", "?wall", ("{full}",)),
     _full("finding", "{finding}", wait="#drawer"),
+    _full("observation", "{observation}", wait="#drawer"),
     _full("finding-explain", "{finding}"),
     _full("lines", "{truss}", address="?at=1#L1-L2", wait=".line .text"),
     _full("correct", "{truss}"),

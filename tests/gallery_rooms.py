@@ -80,6 +80,7 @@ def _inside(full: Room) -> dict[str, Any]:
     names = {artifact.name: artifact.number for artifact in room.artifacts.all()}
     return {
         "finding": room.findings.filter(gone_since=None, group="cause").values_list("key", flat=True)[0],
+        "observation": room.evaluations.order_by("-number")[0].report["observations"][0]["key"],
         "truss": names["truss-listener.txt"],
         "asks": names["messages-0"],
         "unknown": names["unknown-0.txt"],

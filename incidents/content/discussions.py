@@ -105,6 +105,11 @@ def on_lines(room: Room, sha256: str) -> QuerySet[Note]:
     return roots(room).filter(sha256=sha256).order_by("line_from", "created_at", "id")
 
 
+def on_range(room: Room, sha256: str, first: int, last: int) -> QuerySet[Note]:
+    """Return the first notes on lines of which one lies in the range, both ends included."""
+    return on_lines(room, sha256).filter(line_from__lte=last, line_to__gte=first)
+
+
 def newest(notes: QuerySet[Note], most: int = A_PAGE) -> tuple[list[Note], int]:
     """Return the newest notes of a list, oldest first, and how many notes come before them, in one query."""
     counted = list(notes.annotate(of=Window(Count("pk"))).order_by("-created_at", "-id")[:most])

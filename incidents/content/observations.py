@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incidents.content import cited_words
 from incidents.drawing import small_pictures
 from incidents.drawing.small_pictures import Picture
 from rules.writing.figures import figure
@@ -57,6 +58,13 @@ class Observation:
     names: tuple[Mapping[str, Any], ...] = ()
     """Names of the site that the headline tells: kind, name, text, author, at."""
 
+    subject: str = ""
+    layer: str = ""
+    versus: tuple[tuple[str, str], ...] = ()
+    """This figure and what it is compared with, each with its name; empty where it is compared with nothing."""
+    named: frozenset[str] = frozenset()
+    """Figures and names that a reader looks for in its lines."""
+
 
 def observation(raw: Mapping[str, Any], cited: list[Citation]) -> Observation:
     """Return an observation of a report."""
@@ -81,6 +89,10 @@ def observation(raw: Mapping[str, Any], cited: list[Citation]) -> Observation:
         picture=_picture(raw, value, unit, kind, part),
         citations=cited,
         names=tuple(raw.get("names") or ()),
+        subject=str(raw.get("subject") or ""),
+        layer=str(raw.get("layer") or ""),
+        named=cited_words.named(headline, raw.get("subject"), raw.get("t_from"), raw.get("t_to")),
+        versus=_versus(value, unit, against) if kind not in UNMEASURED else (),
     )
 
 
@@ -135,6 +147,14 @@ def _compared(against: Mapping[str, Any], normal: bool) -> str:
     elif value is not None and what and not (value == 1 and unit == "count"):
         what = f"{what}: {magnitude(value, unit)}"
     return ", ".join(text for text in (what, "within its bounds" if normal else "") if text)
+
+
+def _versus(value: float | None, unit: str, against: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Pair a figure and what it is compared with, each with its name; empty unless both are figures."""
+    what, usual, of = str(against.get("what") or ""), _number(against.get("value")), str(against.get("unit") or "")
+    if value is None or usual is None or not what:
+        return ()
+    return ("this", magnitude(value, unit)), (what, magnitude(usual, of))
 
 
 def _picture(raw: Mapping[str, Any], value: float | None, unit: str, kind: str, part: float | None) -> Picture | None:

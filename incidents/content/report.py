@@ -280,6 +280,8 @@ class Ask:
     host: str = ""
     needs: tuple[str, ...] = ()
     cost: str = ""
+    decides: tuple[str, ...] = ()
+    """Mechanisms, hypotheses and rules that it decides between."""
 
     @property
     def short(self) -> str:
@@ -686,6 +688,22 @@ class Outlook:
         """List the observations by which somebody may lose time."""
         return [one for one in self.observations if not one.idle]
 
+    def observation(self, key: str) -> Observation | None:
+        """Return the observation with this key, or None."""
+        return next((one for one in self.observations if one.key and one.key == key), None)
+
+    def deciding(self, one: Observation) -> list[Ask]:
+        """List what is asked for that decides whether an observation's mechanism is at work."""
+        return [ask for ask in self.best_asks if one.mechanism and one.mechanism in ask.decides]
+
+    def found_there(self, one: Observation) -> list[Claim]:
+        """List the claims that cite a line which an observation cites too."""
+        return [
+            claim
+            for claim in self.claims
+            if claim.key and any(_overlap(cited, other) for cited in claim.citations for other in one.citations)
+        ]
+
     @property
     def first_observations(self) -> list[Observation]:
         """List what stands out and is shown unasked."""
@@ -751,7 +769,9 @@ class Outlook:
         wished = {(ask.command, ask.host): ask for ask in reversed(self._asks)}
         chosen = [_best_ask(entry) for entry in self.report.get("asks") or []]
         return [
-            replace(wished.get((ask.command, ask.host), ask), why=ask.why, rule=ask.rule, cost=ask.cost)
+            replace(
+                wished.get((ask.command, ask.host), ask), why=ask.why, rule=ask.rule, cost=ask.cost, decides=ask.decides
+            )
             for ask in chosen
         ]
 
@@ -967,6 +987,12 @@ def citations(entries: Sequence[Json], slug: str, held: Mapping[int, Held]) -> l
     return made
 
 
+def _overlap(one: Citation, other: Citation) -> bool:
+    """Tell whether two citations share a line."""
+    same = one.artifact == other.artifact
+    return same and one.line_from <= other.line_to and other.line_from <= one.line_to
+
+
 def _same_clearing(entry: Json, finding: Json) -> bool:
     """Decide whether a cleared entry belongs to a clearing finding; one finding may clear several layers."""
     return entry.get("rule") == finding.get("rule") and _first_cited(entry) == _first_cited(finding)
@@ -1022,6 +1048,7 @@ def _best_ask(entry: Json) -> Ask:
         worth=0.0,
         rule=next((name for name in decides[:1] if re.fullmatch(r"[A-Z]+-\d+", name)), ""),
         cost=str(entry.get("cost") or ""),
+        decides=tuple(decides),
         id=hashlib.sha256("\0".join(("ask", host, command)).encode()).hexdigest()[:16],
         host=host,
     )

@@ -76,7 +76,8 @@
   drawer.addEventListener("keydown", (event) => {
     if (!event.target.matches(".tabs > a") || event.ctrlKey || event.metaKey || event.altKey) return;
     const all = tabs();
-    const ways = { ArrowLeft: -1, ArrowRight: 1, Home: -all.indexOf(event.target), End: -1 - all.indexOf(event.target) };
+    const at = all.indexOf(event.target);
+    const ways = { ArrowLeft: -1, ArrowRight: 1, Home: -at, End: -1 - at };
     if (!Object.hasOwn(ways, event.key)) return;
     event.preventDefault();
     event.stopPropagation();

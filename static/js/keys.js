@@ -14,7 +14,9 @@
   }
 
   function step(way) {
-    const links = [...document.querySelectorAll(".findings details[open] .claim > a, [data-step]")];
+    const links = [
+      ...document.querySelectorAll(".shows > ol .t > a, .findings details[open] :is(.t, .claim) > a, [data-step]"),
+    ];
     if (!links.length) return;
     const at = links.findIndex(
       (link) => link === document.activeElement || link.getAttribute("aria-current") === "true",
@@ -74,11 +76,10 @@
           document.querySelector("#note-new > summary, a[href$='/notes/new/']")
         )?.click(),
     };
-    const observed = /^[1-7]$/.test(event.key) && document.querySelectorAll(".observation")[event.key - 1];
-    if (observed) {
+    const observation = /^[1-7]$/.test(event.key) && document.querySelectorAll(".shows .t > a")[event.key - 1];
+    if (observation) {
       event.preventDefault();
-      observed.querySelector("a[href]")?.focus();
-      observed.scrollIntoView({ block: "nearest" });
+      observation.click();
     } else if (Object.hasOwn(known, event.key)) {
       event.preventDefault();
       known[event.key]();

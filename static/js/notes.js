@@ -7,7 +7,7 @@
   const { times, say } = window.exhibit;
 
   // --- what others write ---
-  const PREFIX = { finding: "f-", lines: "m-" };
+  const PREFIX = { finding: "f-", lines: "m-", range: "r-" };
   const words = (part) => {
     const copy = part.cloneNode(true);
     copy.querySelectorAll("time, form").forEach((child) => child.remove());
@@ -49,7 +49,10 @@
     const [kind, of] = [place.split(":")[0], place.slice(place.indexOf(":") + 1)];
     if (kind === "room") return true;
     if (kind === "finding") return thread.dataset.finding === of;
-    return kind === "lines" && thread.dataset.sha === of;
+    if (kind === "lines") return thread.dataset.sha === of;
+    const [sha, first, last] = of.split(":");
+    const [from, to] = (thread.dataset.lines || "").split(":").map(Number);
+    return kind === "range" && thread.dataset.sha === sha && from <= last && to >= first;
   }
   function counted(section, by) {
     const place = section.querySelector("[data-count]");
@@ -124,7 +127,7 @@
           if (!ids.has(thread.dataset.thread) && !typedIn(thread)) thread.remove();
         });
         fresh.forEach((thread) => {
-          thread.id = thread.id.replace(/^[fm]-/, "");
+          thread.id = thread.id.replace(/^[fmr]-/, "");
           put(section, thread);
         });
         const n = box.content.querySelector("[data-count]")?.textContent;

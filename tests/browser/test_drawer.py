@@ -105,6 +105,49 @@ def test_a_note_is_counted_at_its_tab(ada: Page, sample_room: str) -> None:
     expect(tab(ada, "Discussion")).to_have_text(re.compile(r"^Discussion 1\s*$"))
 
 
+def test_an_observation_opens_by_its_number_or_a_click_on_its_row(ada: Page, sample_room: str) -> None:
+    ada.goto(sample_room)
+    ada.keyboard.press("2")
+    ada.wait_for_url("**/observations/*/")
+    row = ada.locator(".observation").nth(1)
+    expect(row).to_have_class(re.compile(r"\bon\b"))
+    expect(ada.locator("#drawer .dhead")).to_contain_text("Observation 2")
+    tab(ada, "Lines").click()
+    expect(ada.locator("#see-lines mark").first).to_be_visible()
+    assert axe_violations(ada) == []
+    shot(ada, "observed-lines")
+    for name in TABS[1:]:
+        tab(ada, name).click()
+        shot(ada, f"observed-{name.lower()}")
+    first = ada.locator(".observation").first
+    first.locator(".m").click()  # anywhere in the row
+    expect(first).to_have_class(re.compile(r"\bon\b"))
+    expect(row).not_to_have_class(re.compile(r"\bon\b"))
+    ada.reload()
+    expect(first).to_have_class(re.compile(r"\bon\b"))
+    first.locator(".w a").first.click()  # the lines themselves
+    ada.wait_for_url("**/evidence/**")
+
+
+def test_a_note_on_the_lines_of_an_observation_appears_for_the_others(
+    ada: Page, person: Callable[..., Page], sample_room: str, admin_state: StorageState
+) -> None:
+    other = person()
+    sign_in(other.context, admin_state)
+    for page in (ada, other):
+        page.goto(sample_room)
+        expect(page.locator("#live")).to_have_attribute("data-state", "on")
+        page.keyboard.press("2")
+        page.wait_for_url("**/observations/*/")
+        tab(page, "Discussion").click()
+    ada.locator("#note-here summary").click()
+    ada.locator("#note-here textarea").fill("This attach is the long one.")
+    ada.locator("#note-here").get_by_role("button", name="Save note").click()
+    for page in (ada, other):
+        expect(page.locator("#range-notes")).to_contain_text("This attach is the long one.")
+        expect(tab(page, "Discussion")).to_have_text(re.compile(r"^Discussion 1\s*$"))
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_head_and_tabs_stay_while_the_drawer_scrolls(
     person: Callable[..., Page], sample_room: str, admin_state: StorageState, scheme: str

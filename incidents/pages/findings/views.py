@@ -30,7 +30,8 @@ def findings(request: HttpRequest, slug: str) -> HttpResponse:
 
     def context() -> dict[str, Any]:
         found = judged(room)
-        return found | {"claim": found["outlook"].claim(request.GET.get("selected", "")), "oob": True}
+        selected, outlook = request.GET.get("selected", ""), found["outlook"]
+        return found | {"claim": outlook.claim(selected), "observation": outlook.observation(selected), "oob": True}
 
     return HttpResponse(part_cache.part_of(request, room, "findings/_judged.html", context))
 

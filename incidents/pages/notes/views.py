@@ -64,6 +64,27 @@ def lines_section(room: Room, number: int, sha256: str, known: Known | None = No
     }
 
 
+def range_section(room: Room, number: int, first: int, last: int, known: Known | None = None) -> dict[str, Any]:
+    """Return the notes on a range of an artifact's lines, both ends included; empty without such an artifact."""
+    artifact = room.incident.artifacts.filter(number=number).first()
+    if artifact is None:
+        return {}
+    shown, earlier = discussions.newest(discussions.on_range(room, artifact.sha256, first, last))
+    return {
+        "range_notes": discussions.threads(room, shown, known),
+        "range_earlier": earlier,
+        "range_count": earlier + len(shown),
+        "range": {
+            "number": number,
+            "name": artifact.name,
+            "sha256": artifact.sha256,
+            "first": first,
+            "last": last,
+            "where": str(first) if first == last else f"{first}–{last}",
+        },
+    }
+
+
 @require_http_methods(["GET", "POST"])
 def notes(request: HttpRequest, slug: str) -> HttpResponse:
     """List the discussions; a POST begins one and answers with the part in which it appears."""
@@ -232,6 +253,15 @@ def _section(request: HttpRequest, room: Room, name: str, said: Any, form: NoteF
     if name == "finding-notes" and said.get("finding_key"):
         context |= finding_section(room, str(said["finding_key"])[:16])
         return render(request, "findings/_finding_notes.html", context, status=status)
+    if name == "range-notes":
+        place = [str(said.get(part, "")) for part in ("artifact", "line_from", "line_to")]
+        if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in place):
+            raise Refused("There are no such lines.", 404)
+        artifact_number, first, last = map(int, place)
+        found = range_section(room, artifact_number, first, last)
+        if not found:
+            raise Refused("There is no such artifact.", 404)
+        return render(request, "notes/_range_notes.html", context | found, status=status)
     if name == "margin-notes":
         number = str(said.get("artifact", ""))
         artifact = room.incident.artifacts.filter(number=int(number)).first() if number.isdigit() else None

@@ -15,8 +15,10 @@ from incidents.access import Right, Room
 from incidents.actions import notices, requests
 from incidents.content import rulebook
 from incidents.content.discussions import objections
+from incidents.content.grounds import grounds
 from incidents.content.milestones import header
 from incidents.content.next_steps import steps
+from incidents.content.observations import Observation
 from incidents.content.references import Known
 from incidents.content.report import Claim, Held, Outlook, changes, quantity, symptom_seconds
 from incidents.content.request_words import collect_part, draft
@@ -26,7 +28,7 @@ from incidents.models.evidence.artifact import ArtifactState
 from incidents.models.evidence.request import EvidenceRequest, RequestState
 from incidents.models.judging.finding import OPEN_DISPUTE, Evaluation, Finding
 from incidents.pages.forms import AnswerForm, NoteForm, ReasonForm
-from incidents.pages.notes.views import finding_section, room_section
+from incidents.pages.notes.views import finding_section, range_section, room_section
 from incidents.pages.shell import is_part, shell
 
 # Maximum number of findings listed as no longer found; older ones of many evaluations are of no use.
@@ -38,12 +40,18 @@ NOT_WELL = ("cause", "suspect", "lead", "undecided", "cannot tell")
 
 @require_GET
 def room(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the room; the drawer holds the first claim until another is chosen. `?wall`: large, without controls."""
+    """Show the room; the drawer holds the first claim, else the first observation, until another thing is chosen.
+
+    `?wall`: large, without controls.
+    """
     entered = access.enter(request.user, slug)
     context = judged(entered)
     if "wall" in request.GET:
         return render(request, "room/wall.html", context)
-    context |= around(entered, context, context["outlook"].first, None)
+    outlook = context["outlook"]
+    context |= around(entered, context, outlook.first, None)
+    if outlook.first is None and outlook.standing_out and outlook.standing_out[0].key:
+        context |= observed(entered, outlook.standing_out[0], context)
     return render(request, "room/room.html", context | {"selected": False, "show_all": "all" in request.GET})
 
 
@@ -57,6 +65,34 @@ def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     if is_part(request):
         return render(request, "findings/_finding.html", context | drawer(entered, claim, row, context))
     return render(request, "room/room.html", context | around(entered, context, claim, row) | {"selected": True})
+
+
+@require_GET
+def observation(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """Show an observation in the drawer: alone for htmx, inside the whole room otherwise."""
+    entered = access.enter(request.user, slug)
+    context = judged(entered)
+    one = context["outlook"].observation(key)
+    if one is None:
+        raise Refused("The newest judgement observes no such thing.", 404)
+    if is_part(request):
+        return render(request, "findings/_observed.html", context | observed(entered, one, context))
+    context |= around(entered, context, None, None)
+    return render(request, "room/room.html", context | observed(entered, one, context) | {"selected": True})
+
+
+def observed(room: Room, one: Observation, context: dict[str, Any]) -> dict[str, Any]:
+    """Return what the drawer shows of an observation: its grounds, what decides, the notes on its first lines."""
+    outlook: Outlook = context["outlook"]
+    cited = next(iter(one.citations), None)
+    notes = range_section(room, cited.artifact, cited.line_from, cited.line_to, context["known"]) if cited else {}
+    return notes | {
+        "observation": one,
+        "grounds": grounds(one),
+        "deciding": outlook.deciding(one),
+        "found_there": outlook.found_there(one),
+        "note_form": NoteForm(auto_id="note_%s"),
+    }
 
 
 def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | None]:

@@ -263,6 +263,8 @@ MATRIX: dict[str, list[Row]] = {
     "room": [Row("viewer")],
     "findings": [Row("viewer", ok=(302,))],
     "finding": [Row("viewer", args=in_room(FIRST))],
+    # The room of these tests observes nothing; test_observation.py opens one.
+    "observation": [Row("viewer", ok=(404,), args=in_room(FIRST))],
     "dispute": [Row("investigator", "post", (302,), in_room(FIRST), {"reason": "No."})],
     "finding-copy": [Row("viewer", args=in_room(FIRST, "text")), Row("viewer", args=in_room(FIRST, "markdown"))],
     "verdict-copy": [Row("viewer", args=in_room("text")), Row("viewer", args=in_room("markdown"))],

@@ -94,10 +94,10 @@ def test_three_asks_are_what_to_do_next_and_the_form_of_each_says_what_it_settle
     assert "Would settle on db1: a reason" in form
 
 
-def test_a_row_has_one_link_and_counts_its_other_lines(room: Room) -> None:
+def test_a_row_has_one_link_to_its_lines_and_counts_the_others(room: Room) -> None:
     page = client_of(room).get(reverse("room", args=[room.incident.slug])).content.decode()
-    rows = re.findall(r'<li class="observation".*?</li>', page, re.S)
-    assert [row.count("<a ") for row in rows] == [1] * 9
+    rows = re.findall(r'<li\s+class="observation".*?</li>', page, re.S)
+    assert [row.count("#L") for row in rows] == [1] * 9
     assert f"/rooms/{room.incident.slug}/evidence/1/?at=3#L3" in rows[2]
     assert "+ 1" in rows[2]
 
