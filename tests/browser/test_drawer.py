@@ -120,7 +120,7 @@ def test_an_observation_opens_by_its_number_or_a_click_on_its_row(ada: Page, sam
         tab(ada, name).click()
         shot(ada, f"observed-{name.lower()}")
     first = ada.locator(".observation").first
-    first.locator(".m").click()  # anywhere in the row
+    first.click(position={"x": 60, "y": 12})  # beside the sentence, on the figure
     expect(first).to_have_class(re.compile(r"\bon\b"))
     expect(row).not_to_have_class(re.compile(r"\bon\b"))
     ada.reload()
