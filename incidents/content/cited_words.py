@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_NAME = re.compile(r"[A-Za-z0-9_][\w.:/$-]*[\w$]|\d")
+_NAME = re.compile(r"[A-Za-z0-9_][\w.:/$-]*[\w$]")
 SHORTEST = 3
 """Minimum number of characters of a word that is marked: shorter numbers stand in every line by chance."""
 
