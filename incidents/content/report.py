@@ -847,7 +847,7 @@ class Outlook:
             ],
         )
 
-    def whole_of(self, claim: Claim) -> Seconds | None:
+    def request_of(self, claim: Claim) -> Seconds | None:
         """Return the traced request of which a claim explains a piece; None unless the piece cites the claim's lines."""
         cited = {(one.artifact, one.line_from, one.line_to) for one in claim.citations}
         if self.seconds is None or claim.raw.get("unit") != "s" or not claim.magnitude:

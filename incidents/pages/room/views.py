@@ -236,7 +236,7 @@ def drawer(
         forms
         | {
             "claim": claim,
-            "whole": context["outlook"].whole_of(claim),
+            "traced_request": context["outlook"].request_of(claim),
             "gone_since": row.gone_since if row else None,
             "disputes": disputes,
             "open_disputes": sum(seen.dispute.open for seen in disputes),

@@ -16,7 +16,7 @@ from incidents.models.words.note import Note
 from tests.incidents.conftest import make_member, make_user
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import NOTE, Judged, client_of
-from tests.incidents.pages.pages import unbroken
+from tests.incidents.pages.pages import page_in, unbroken
 
 HTMX = {"HX-Request": "true"}
 MOST_QUERIES = 15
@@ -24,6 +24,14 @@ MOST_QUERIES = 15
 
 def text_of(answer):
     return unbroken(answer)
+
+
+def test_a_resolved_note_stays_folded_beside_a_finding_that_is_compared(judged):
+    root = notes.add(judged.lead, "Looked at, and quiet.")
+    notes.resolve(judged.lead, root.pk)
+    page = page_in(client_of(judged.investigator).get(reverse("finding", args=[judged.slug, reports.CAUSE_KEY])))
+    assert page.select("#drawer .versus")
+    assert page.part(f"[data-thread='{root.pk}'] > details.settled > summary .begins").text == "Looked at, and quiet."
 
 
 def test_notes_are_listed_newest_first_paged_filtered_and_searched(judged, django_assert_max_num_queries):
