@@ -81,7 +81,7 @@ def asked_bands(text: str) -> tuple[int, int] | None:
     if not text:
         return None
     first, _, last = text.partition("-")
-    if not first.isdecimal() or not (last or first).isdecimal():
+    if len(text) > 9 or not first.isdecimal() or not (last or first).isdecimal():
         raise Refused("A band of durations is a number or two.", 400)
     return min(int(first), ranges.BANDS - 1), min(int(last or first), ranges.BANDS - 1)
 

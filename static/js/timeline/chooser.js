@@ -109,7 +109,6 @@ export async function choose(frame, room) {
   });
   close.addEventListener("click", () => dialog.close());
   row.append(mine, ...(room.state.mayShare ? [ours] : []), reset, make("span", "spread"), close);
-  row.querySelector(".spread");
   dialog.replaceChildren(
     title,
     ...(frames.length > 1 ? [which] : []),
