@@ -1,14 +1,16 @@
-"""The child process that judges one case and ends: `python -m rules.judge_child SECONDS MB [FOLDER ...]`.
+"""The child process that judges one case and ends: `python -m rules.judge_child LATER SECONDS MB [FOLDER ...]`.
 
-It is started ahead: it loads the libraries, rules and signatures and starts its query process, then waits for one JSON line
-on standard input, {"case": a file with a `CaseSpec`, "cache": a folder or null}, and writes the report's JSON object to standard output.
-SECONDS and MB limit one query of a rule; further rules in FOLDERs are read when the case is there, since people change them.
-Exit status: 0 judged, or nothing was asked; 6 judged, and a rule failed.
+It is started ahead. LATER seconds after its start, or as soon as it is asked, it loads the libraries, rules and signatures
+and starts its query process. It waits for one JSON line on standard input, {"case": a file with a `CaseSpec`, "cache": a
+folder or null}, and writes the report's JSON object to standard output. SECONDS and MB limit one query of a rule. Further
+rules in FOLDERs are read when the case is there, since people change them. Exit status: 0 judged, or nothing was asked; 6
+judged, and a rule failed.
 """
 
 from __future__ import annotations
 
 import json
+import select
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +21,8 @@ from rules.engine.sandbox import Fence, Sandbox
 
 def main(arguments: Sequence[str]) -> int:
     """Load, wait for a case, judge it; return the exit status."""
-    seconds, mb, *folders = arguments
+    later, seconds, mb, *folders = arguments
+    select.select([sys.stdin], [], [], float(later))
     lean()
     with Sandbox(Fence().of_query(float(seconds), int(mb))) as sandbox:
         sandbox.warm()

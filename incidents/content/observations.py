@@ -65,6 +65,11 @@ class Observation:
     named: frozenset[str] = frozenset()
     """Figures and names that a reader looks for in its lines."""
 
+    @property
+    def elsewhere(self) -> str:
+        """Return the subject; empty if the headline names it."""
+        return "" if self.subject in self.headline else self.subject
+
 
 def observation(raw: Mapping[str, Any], cited: list[Citation]) -> Observation:
     """Return an observation of a report."""

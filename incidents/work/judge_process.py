@@ -32,6 +32,9 @@ log = structlog.get_logger(__name__)
 # 5,000,000 syscall rows did not fit into 4 GiB).
 CHILD_MEMORY = max(4 * 2**30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
 CHILD_SECONDS = 600  # maximum run time of a child, also its CPU time
+# Seconds after which a child that waits ahead begins to load, so that what people wait for goes first: the start of all
+# parts, or the pages that show a verdict.
+STARTING_S, SHOWING_S = 8.0, 0.5
 # Size in bytes above which an artifact may have enough rows for an overview.
 LARGE = 4_000_000
 _LIBC = ctypes.CDLL(None)
@@ -111,12 +114,15 @@ class JudgeProcess:
         self._ahead = False
         self._waiting: _Child | None = None
 
-    def warm(self) -> None:
-        """Start a child now, and another after each judgement. If there is no room for one, the next judgement starts its own."""
+    def warm(self, later_s: float = STARTING_S) -> None:
+        """Start a child now, and another after each judgement. If there is no room for one, the next judgement starts its own.
+
+        The child loads `later_s` seconds later, or when it is asked.
+        """
         self._ahead = True
         if self._waiting is None:
             try:
-                self._waiting = _judge()
+                self._waiting = _judge(later_s)
             except OSError as error:
                 log.warning("analysis.no_child_ahead", error=str(error))
 
@@ -142,7 +148,7 @@ class JudgeProcess:
             finally:
                 child.close()
                 if self._ahead:
-                    self.warm()
+                    self.warm(SHOWING_S)
         log.error("analysis.child_failed", status=status, stderr=words)
         raise JudgingFailed(
             f"The rules could not be run over this room ({_ending(status, words)}). The room keeps what it had."
@@ -178,9 +184,9 @@ def overlook(spec: CaseSpec, each_second: Callable[[], None] | None, cache: Path
             child.close()
 
 
-def _judge() -> _Child:
+def _judge(later_s: float = 0.0) -> _Child:
     limits = (str(settings.EXHIBIT_RULE_SECONDS), str(settings.EXHIBIT_RULE_MB))
-    return _Child("rules.judge_child", *limits, *map(str, settings.EXHIBIT_RULES))
+    return _Child("rules.judge_child", str(later_s), *limits, *map(str, settings.EXHIBIT_RULES))
 
 
 def _fences() -> None:

@@ -258,8 +258,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[judge_process._Child]:
     children: list[judge_process._Child] = []
     start = judge_process._judge
 
-    def noted() -> judge_process._Child:
-        children.append(start())
+    def noted(later_s: float = 0.0) -> judge_process._Child:
+        children.append(start(later_s))
         return children[-1]
 
     monkeypatch.setattr(judge_process, "_judge", noted)
@@ -334,7 +334,7 @@ class TestChild:
         judge.warm()
         start = judge_process._judge
 
-        def full() -> judge_process._Child:
+        def full(later_s: float = 0.0) -> judge_process._Child:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(judge_process, "_judge", full)

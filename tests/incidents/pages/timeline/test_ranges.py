@@ -285,7 +285,7 @@ def test_the_table_of_a_range_groups_its_calls_and_says_what_totals_may_do(room:
     assert "connect" not in slow, "only calls of at least a second"
     assert "threads side by side" not in slow
     assert "No call in this range." in words(get(client, room, "timeline-calls", band="11", **within))
-    for nonsense in ({"by": "colour"}, {"band": "x"}, {"band": "3-x"}, {"page": "x"}):
+    for nonsense in ({"by": "colour"}, {"band": "x"}, {"band": "3-x"}, {"band": "9" * 5000}, {"page": "x"}):
         assert get(client, room, "timeline-calls", **within, **nonsense).status_code == 400, nonsense
     assert get(client, room, "timeline-calls", frame="nonsense").status_code == 404
     page = client.get(reverse("timeline-calls", args=[room.incident.slug]), within).content.decode()
