@@ -43,5 +43,5 @@ def main(arguments: Sequence[str]) -> int:
         return 6 if report.failed else 0
 
 
-if __name__ == "__main__":  # pragma: no cover - runs in the child
+if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -145,5 +145,5 @@ def main(arguments: list[str]) -> None:
     serve(sys.stdin, sys.stdout, fence(address_mb=address_mb, cpu_s=cpu_s))
 
 
-if __name__ == "__main__":  # pragma: no cover - runs in the child
+if __name__ == "__main__":
     main(sys.argv[1:])

@@ -204,5 +204,5 @@ def main(arguments: list[str]) -> None:
     serve(sys.stdin, sys.stdout)
 
 
-if __name__ == "__main__":  # pragma: no cover - runs in the child
+if __name__ == "__main__":
     main(sys.argv[1:])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.db.models import Q
@@ -28,6 +31,45 @@ STATES = {"": "all", "open": "open", "resolved": "resolved"}
 WHOSE = {"": "anybody's", "mine": "mine", "mentions": "that mention me"}
 
 
+@dataclass(frozen=True)
+class Beside:
+    """The notes on the thing that the drawer shows, and what the form for another one sends.
+
+    `name` is the part of the page and its id, `place` says to scripts which notes belong here. `about` are the fields of a
+    note on this thing, `all` the query of the list of all its notes. `prefix` keeps the ids of threads apart that the
+    page shows twice.
+    """
+
+    name: str
+    place: str
+    about: Mapping[str, str | int]
+    all: Mapping[str, str | int]
+    title: str
+    none: str
+    write: str
+    prefix: str
+    threads: list[discussions.Thread]
+    earlier: int
+
+    @property
+    def count(self) -> int:
+        return self.earlier + len(self.threads)
+
+    @property
+    def draft(self) -> str:
+        """Return the name under which the browser keeps a half-written note."""
+        return "-".join(("new", *map(str, self.about.values())))
+
+    @property
+    def part(self) -> str:
+        """Return the query that asks for this part anew."""
+        return urlencode({"section": self.name, **self.about})
+
+    @property
+    def whole(self) -> str:
+        return urlencode(self.all)
+
+
 def room_section(room: Room, known: Known | None = None, key: str = "") -> dict[str, Any]:
     """Return the notes of the room's own page: the newest, and the number of earlier ones.
 
@@ -47,7 +89,20 @@ def finding_section(room: Room, key: str, known: Known | None = None) -> dict[st
 
 
 def _beside(listed: list[discussions.Thread], earlier: int, key: str) -> dict[str, Any]:
-    return {"finding_notes": listed, "finding_earlier": earlier, "finding_count": earlier + len(listed), "key": key}
+    return {
+        "beside": Beside(
+            name="finding-notes",
+            place=f"finding:{key}",
+            about={"finding_key": key},
+            all={"finding": key},
+            title="Notes on this finding",
+            none="No notes on it yet.",
+            write="Write a note on it",
+            prefix="f-",
+            threads=listed,
+            earlier=earlier,
+        )
+    }
 
 
 def lines_section(room: Room, number: int, sha256: str, known: Known | None = None) -> dict[str, Any]:
@@ -70,18 +125,20 @@ def range_section(room: Room, number: int, first: int, last: int, known: Known |
     if artifact is None:
         return {}
     shown, earlier = discussions.newest(discussions.on_range(room, artifact.sha256, first, last))
+    where = str(first) if first == last else f"{first}–{last}"
     return {
-        "range_notes": discussions.threads(room, shown, known),
-        "range_earlier": earlier,
-        "range_count": earlier + len(shown),
-        "range": {
-            "number": number,
-            "name": artifact.name,
-            "sha256": artifact.sha256,
-            "first": first,
-            "last": last,
-            "where": str(first) if first == last else f"{first}–{last}",
-        },
+        "beside": Beside(
+            name="range-notes",
+            place=f"range:{artifact.sha256}:{first}:{last}",
+            about={"artifact": number, "line_from": first, "line_to": last},
+            all={"artifact": number},
+            title=f"Notes on {artifact.name} {where}",
+            none="No notes on these lines.",
+            write="Write a note on them",
+            prefix="r-",
+            threads=discussions.threads(room, shown, known),
+            earlier=earlier,
+        )
     }
 
 
@@ -252,7 +309,7 @@ def _section(request: HttpRequest, room: Room, name: str, said: Any, form: NoteF
         return render(request, "one_form.html", context, status=status)
     if name == "finding-notes" and said.get("finding_key"):
         context |= finding_section(room, str(said["finding_key"])[:16])
-        return render(request, "findings/_finding_notes.html", context, status=status)
+        return render(request, "notes/_beside.html", context, status=status)
     if name == "range-notes":
         place = [str(said.get(part, "")) for part in ("artifact", "line_from", "line_to")]
         if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in place):
@@ -261,7 +318,7 @@ def _section(request: HttpRequest, room: Room, name: str, said: Any, form: NoteF
         found = range_section(room, artifact_number, first, last)
         if not found:
             raise Refused("There is no such artifact.", 404)
-        return render(request, "notes/_range_notes.html", context | found, status=status)
+        return render(request, "notes/_beside.html", context | found, status=status)
     if name == "margin-notes":
         number = str(said.get("artifact", ""))
         artifact = room.incident.artifacts.filter(number=int(number)).first() if number.isdigit() else None
