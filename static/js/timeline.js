@@ -123,6 +123,14 @@ function start(root) {
           frame.remove();
           frames.delete(name);
         }
+      // A frame that came later takes its place: the toolbar acts on the first.
+      if ([...frames.keys()].join() !== [...seen].join())
+        for (const name of seen) {
+          const frame = frames.get(name);
+          frames.delete(name);
+          frames.set(name, frame);
+          box.append(frame.section);
+        }
       restore(frames);
       root.querySelector("[data-empty]").hidden = data.frames.length > 0;
       bar.hidden = root.querySelector(".tl-foot").hidden = !data.frames.length;

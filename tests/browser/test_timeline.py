@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import axe_violations, shot, sign_in
 from tests.browser.test_story import A_MINUTE, new_room
@@ -42,6 +42,25 @@ def drag(page: Page, frame: Locator, begin: float, end: float) -> None:
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * end, box["y"] + 34, steps=5)
     page.mouse.up()
+
+
+def test_a_frame_that_comes_later_takes_its_place_and_the_toolbar(ada: Page, sample_room: str) -> None:
+    """Begin as a room without evidence does, with what people said alone; the rest is there at the next answer."""
+
+    def people_only(route: Route) -> None:
+        answer = route.fetch()
+        data = answer.json()
+        route.fulfill(response=answer, json=data | {"frames": [f for f in data["frames"] if f["frame"] == "people"]})
+
+    ada.route("**/timeline/data?*", people_only, times=1)
+    ada.goto(sample_room)
+    ada.locator("[data-timeline][data-painted]").wait_for()
+    expect(ada.locator(".tl-frame")).to_have_count(1)
+    ada.evaluate("() => document.body.dispatchEvent(new CustomEvent('room:verdict'))")
+    expect(ada.locator(".tl-frame")).not_to_have_count(1)
+    expect(ada.locator(".tl-frame").last).to_have_attribute("data-frame", "people")
+    ada.keyboard.press("t")
+    expect(ada.locator(".tl-frame").first.locator(".tl-selected")).to_contain_text("calls")
 
 
 def test_a_selected_range_answers_and_its_link_opens_the_same(ada: Page, sample_room: str) -> None:
