@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import secrets
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -22,6 +23,13 @@ from incidents.storage import seals
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
+    error_messages: ClassVar[Mapping[str, object]] = {
+        **DefaultAccountAdapter.error_messages,
+        "username_blacklisted": "This user name cannot be used. Choose another one.",
+        "username_password_mismatch": "The user name or the password is not right.",
+        "username_taken": "Somebody has this user name already. Choose another one.",
+    }
+
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Allow sign-up if it is open to all, or by an invitation that is usable and has no account yet.
 

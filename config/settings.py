@@ -267,6 +267,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "rooms"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_ADAPTER = "config.adapters.AccountAdapter"
+ACCOUNT_FORMS = {"login": "config.forms.LoginForm", "signup": "config.forms.SignupForm"}
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 # A mail address is verified only where something depends on it, which is at the identity provider. A team's server

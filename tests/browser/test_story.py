@@ -34,7 +34,7 @@ def invited(ada: Page, other: Page, room: str, name: str) -> None:
     assert axe_violations(ada) == []
     other.goto(link)
     other.get_by_role("link", name="Make an account").click()
-    other.get_by_label("Username").fill(name)
+    other.get_by_label("User name").fill(name)
     other.get_by_label("Email").fill(f"{name}@example.com")
     other.get_by_label(re.compile(r"^Password( \(again\))?")).nth(0).fill(PASSWORD)
     other.get_by_label(re.compile(r"^Password( \(again\))?")).nth(1).fill(PASSWORD)

@@ -100,6 +100,30 @@ def test_a_new_password_is_mailed_to_accounts_only_and_the_page_does_not_tell():
 
 
 @pytest.mark.django_db
+def test_forms_errors_and_mails_call_the_name_of_a_person_alike(settings):
+    settings.EXHIBIT_OPEN_SIGNUP = True
+    make_user("ada", email="ada@example.com")
+    sign_in, sign_up = reverse("account_login"), reverse("account_signup")
+    twice = {"username": "ada", "email": "b@example.com", "password1": GOOD["password"], "password2": GOOD["password"]}
+    answers = {
+        "User name": Client().get(sign_in),
+        "The user name or the password is not right.": Client().post(sign_in, {"login": "ada", "password": "not it"}),
+        "User name:": Client().get(sign_up),
+        "Somebody has this user name already.": Client().post(sign_up, twice),
+    }
+    Client().post(reverse("account_reset_password"), {"email": "ada@example.com"})
+    told = {words: page_in(answer).part("main") for words, answer in answers.items()}
+    texts = [main.text for main in told.values()]
+    placeholders = [i.attributes.get("placeholder", "") for main in told.values() for i in main.select("input")]
+    for text in [*texts, *placeholders, str(mail.outbox[0].body)]:
+        assert "username" not in text.lower()
+        assert "login" not in text.lower()
+    assert "Your user name is ada." in mail.outbox[0].body
+    for words, main in told.items():
+        assert words.rstrip(":") in main.text, words
+
+
+@pytest.mark.django_db
 def test_sign_in_pages_wear_the_house_style_and_no_inline_code():
     from tests.incidents.pages.room.test_room import INLINE
 

@@ -1,0 +1,28 @@
+"""Sign-in and sign-up as allauth has them, with the words of Exhibit: a person has a user name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.forms import LoginForm as AccountLoginForm
+from allauth.account.forms import SignupForm as AccountSignupForm
+
+USER_NAME = "User name"
+
+
+class LoginForm(AccountLoginForm):  # type: ignore[misc]  # allauth has no types
+    """Ask for a user name, or for the mail address instead."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].label = USER_NAME
+        self.fields["login"].widget.attrs |= {"placeholder": "or mail address", "autocomplete": "username"}
+
+
+class SignupForm(AccountSignupForm):  # type: ignore[misc]  # allauth has no types
+    """Ask for a new account."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = USER_NAME
+        self.fields["username"].widget.attrs.pop("placeholder", None)
