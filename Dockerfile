@@ -14,10 +14,8 @@ COPY rules rules
 COPY incidents incidents
 COPY templates templates
 COPY static static
-# Nobody can write here later: byte code, rules and signatures are compiled now. The last two are made by what uses them.
-RUN PYTHONDONTWRITEBYTECODE= python -m compileall -q config parsers rules incidents \
-    && PYTHONDONTWRITEBYTECODE= python -m rules --list > /dev/null \
-    && PYTHONDONTWRITEBYTECODE= python -c "from rules.signatures.signatures import NUMBERS, areas, recognise; recognise(**{k: '' for k, _ in areas() if k not in NUMBERS})"
+# Nobody can write here later: byte code, rules and signatures are compiled now.
+RUN PYTHONDONTWRITEBYTECODE= python -m rules.writing.prepare
 # A number, so that a cluster can see without looking into the image that it is not root.
 RUN mkdir /data && chown 10001:10001 /data
 USER 10001:10001

@@ -26,12 +26,14 @@ def fence(
     writes: bool = False,
     files: int = 256,
     folders: Sequence[Path] = (),
+    readable: Sequence[Path] = (),
 ) -> dict[str, bool]:
     """Give up the rights that the work does not need, and return for each fence whether it holds.
 
     `address_mb` limits the address space, `data_mb` the memory that the process may write to, `cpu_s` its processor
     time, `files` its open files; None sets no limit. Unless it `writes`, it can write no file. With `folders` it reaches
-    no other files but those of Python, the system's libraries and the parsers. Call it before any thread exists.
+    no other files; it can still read those in `readable`, of Python, the system's libraries and the parsers. Call it
+    before any thread exists.
     """
     held: dict[str, bool] = {}
     libc = ctypes.CDLL(None, use_errno=True)
@@ -43,8 +45,9 @@ def fence(
         own = 0 if os.geteuid() == 0 else _NEWUSER
         held["no_network"] = libc.unshare(own | _NEWNET | _NEWIPC) == 0
         held["no_sockets"] = kernel_fences.refuse_calls()
+        held["no_rights_of_root"] = kernel_fences.keep_rights_over_files()
         if folders:
-            held["own_files_only"] = kernel_fences.reach_only(folders, HERE)
+            held["own_files_only"] = kernel_fences.reach_only(folders, HERE, readable)
     limits = {"few_files": (resource.RLIMIT_NOFILE, files), "no_core_file": (resource.RLIMIT_CORE, 0)}
     if address_mb is not None:
         limits["memory_limited"] = resource.RLIMIT_AS, address_mb * MB

@@ -1,4 +1,6 @@
-"""Two fences of Linux around a process and all it starts: which calls it may make, and which files it may reach."""
+"""Three fences of Linux around a process and all it starts: which calls it may make, which of root's rights it keeps, which
+files it may reach.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +53,10 @@ _REFUSED = {
 _REFUSED_EVERYWHERE = {"io_uring_setup": 425, "pidfd_getfd": 438}
 _MARK = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
+_CAPABILITIES = 0x20080522  # the third version of the interface
+_IS_BOUNDED, _DROP = 23, 24
+_OVER_FILES = frozenset((0, 1, 2, 3))  # chown, dac_override, dac_read_search, fowner
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same numbers on every machine
 _VERSION, _BENEATH = 1, 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -85,9 +91,32 @@ def refuse_calls() -> bool:
     return bool(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.create_string_buffer(program), 0, 0) == 0)
 
 
-def reach_only(folders: Iterable[Path], package: Path) -> bool:
-    """Let this thread, and what it starts, reach no file but those in `folders`, and read those of a package, of Python
-    and of the system's libraries. Return whether the fence holds (Linux 5.19 and newer, where it is switched on).
+def keep_rights_over_files() -> bool:
+    """Drop all rights of root but those over files, so that it cannot look into other processes through /proc. Return
+    whether the fence holds; it does for everybody but root.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    head, data = struct.pack("Ii", _CAPABILITIES, 0), ctypes.create_string_buffer(24)
+    if libc.capget(head, data):
+        return False
+    had = struct.unpack("6I", data.raw)  # effective, permitted, inheritable: of numbers below 32, then of the others
+    if not any(had):
+        return True
+    dropped = all(
+        libc.prctl(_DROP, n, 0, 0, 0) == 0 for n in range(64) if n not in _OVER_FILES and _is_bounded(libc, n)
+    )
+    kept = sum(1 << n for n in _OVER_FILES)
+    return bool(libc.capset(head, struct.pack("6I", *(old & kept for old in had[:3]), 0, 0, 0)) == 0) and dropped
+
+
+def _is_bounded(libc: ctypes.CDLL, number: int) -> bool:
+    """Return whether a program started by root would get this right."""
+    return bool(libc.prctl(_IS_BOUNDED, number, 0, 0, 0) == 1)
+
+
+def reach_only(folders: Iterable[Path], package: Path, readable: Iterable[Path] = ()) -> bool:
+    """Let this thread, and what it starts, reach no file but those in `folders`, and read those in `readable`, of a package,
+    of Python and of the system's libraries. Return whether the fence holds (Linux 5.19 and newer, where it is switched on).
 
     `no_new_privs` must be set before.
     """
@@ -102,7 +131,7 @@ def reach_only(folders: Iterable[Path], package: Path) -> bool:
     if ruleset < 0:
         return False
     try:
-        allowed = [(path, _READ) for path in {package, *_python_and_system()}]
+        allowed = [(path, _READ) for path in {package, *readable, *_python_and_system()}]
         allowed.append((package.parent, _READ_DIR))  # to find the package, Python lists where it lies
         allowed += [(path, rights & ~_EXECUTE) for path in folders]
         allowed += [(Path("/dev/null"), _READ | _WRITE_FILE)]

@@ -1,10 +1,11 @@
-"""The child process that judges one case and ends: `python -m rules.judge_child LATER SECONDS MB [FOLDER ...]`.
+"""The child process that judges one case and ends: `python -m rules.judge_child LATER SECONDS MB EVIDENCE [FOLDER ...]`.
 
-It is started ahead. LATER seconds after its start, or as soon as it is asked, it loads the libraries, rules and signatures
-and starts its query process. It waits for one JSON line on standard input, {"case": a file with a `CaseSpec`, "cache": a
-folder or null}, and writes the report's JSON object to standard output. SECONDS and MB limit one query of a rule. Further
-rules in FOLDERs are read when the case is there, since people change them. Exit status: 0 judged, or nothing was asked; 6
-judged, and a rule failed.
+It is started ahead. LATER seconds after its start, or as soon as it is asked, it gives up every right that judging does not
+need and says {"fences": {name: whether it holds}} in a first JSON line; then it loads the libraries, rules and signatures and
+starts its query process. It waits for one JSON line on standard input, {"case": a file with a `CaseSpec`, "cache": a folder
+or null}, and writes the report's JSON object to standard output. It reaches the files in EVIDENCE and in its folder for
+temporary files. SECONDS and MB limit one query of a rule. Further rules in FOLDERs are read when the case is there, since
+people change them. Exit status: 0 judged, or nothing was asked; 6 judged, and a rule failed.
 """
 
 from __future__ import annotations
@@ -12,17 +13,33 @@ from __future__ import annotations
 import json
 import select
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from parsers.allocator import lean
+from parsers.fences import fence
 from rules.engine.sandbox import Fence, Sandbox
+from rules.writing.prepare import RULES, prepare
+
+OF_PROCESSES = Path("/proc")
+"""The engine of queries asks here what its own process may use, which no fence can name before that is started."""
+
+FILES = 16_384
+"""Maximum number of open files; tables of a room with 2,000 artifacts are some thousand."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Load, wait for a case, judge it; return the exit status."""
-    later, seconds, mb, *folders = arguments
-    select.select([sys.stdin], [], [], float(later))
+    later, seconds, mb, evidence, *folders = arguments
+    asked = bool(select.select([sys.stdin], [], [], float(later))[0])
+    prepare()
+    reached = [Path(evidence), Path(tempfile.gettempdir())]
+    held = fence(writes=True, files=FILES, folders=reached, readable=[RULES, OF_PROCESSES, *map(Path, folders)])
+    print(json.dumps({"fences": held}), flush=True)
+    line = sys.stdin.readline() if asked else ""
+    if asked and not line:
+        return 0
     lean()
     with Sandbox(Fence().of_query(float(seconds), int(mb))) as sandbox:
         sandbox.warm()
@@ -32,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
         from rules.writing.packs import open_library
 
         judge(Case(CaseSpec()), open_library())  # loads what is loaded at first use: observers, signatures, tables
-        line = sys.stdin.readline()
+        line = line or sys.stdin.readline()
         if not line:
             return 0
         request = json.loads(line)

@@ -5,9 +5,9 @@ end, number, sum, the longest with its line); wider rows stay single. A window i
 bucket is no wider than a pixel, so no spike is lost; below the finest level it is drawn from the rows themselves. Cost:
 one pass over the rows, a slice at a time.
 
-Overviews are kept at <cache>/overview/<hash of all that the rows depend on>/, with `meta.json` written last. `python -m
-incidents.drawing.overviews CASE CACHE` makes the missing ones (in a child of the worker that judges a room, so that the
-timeline is ready as soon as the room is judged).
+Overviews are kept at <cache>/overview/<hash of all that the rows depend on>/, with `meta.json` written last. A child of the
+worker that judges a room makes the missing ones (`overviews_child`), so that the timeline is ready as soon as the room is
+judged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -220,19 +219,3 @@ def _slices(case: Case, artifact: int, table: str) -> Iterator[tuple[int, int]]:
             yield first, batch["line_next"] - 1
             first, rows = batch["line_next"], 0
     yield first, 2**62
-
-
-def main() -> int:
-    """Make the overviews of the case whose JSON is in the first file, in the cache folder of the second argument."""
-    spec = CaseSpec.from_json(json.loads(Path(sys.argv[1]).read_text("utf-8")))
-    make_all(spec, Path(sys.argv[2]))
-    case = Case(spec, Path(sys.argv[2]))
-    if any(count(case, artifact, "syscalls") for artifact in case.manifests):
-        case.files(
-            "call_profile"
-        )  # no rule needs this table, but the compare page does, and must not compute it from a large trace
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

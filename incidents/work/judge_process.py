@@ -1,11 +1,13 @@
 """The child processes that judge a room and build its overviews: their limits, one that waits ahead, what their failures say.
 
-A child keeps DuckDB and Polars out of the process that forks, and a runaway rule kills only the child.
+A child keeps DuckDB and Polars out of the process that forks, and a runaway rule kills only the child. Where the kernel can
+fence it in, it reaches the evidence and a folder of its own, and no socket.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import os
 import resource
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
@@ -47,10 +49,14 @@ class JudgingFailed(IncidentError):
 
 
 class _Child:
-    """A running child; what it writes goes to two files, so that it never waits for a reader."""
+    """A running child; what it writes goes to two files, so that it never waits for a reader.
+
+    Its first line says which fences hold. It gets its case, and keeps temporary files, in a folder of its own.
+    """
 
     def __init__(self, *arguments: str) -> None:
         with ExitStack() as files:
+            self._folder = Path(files.enter_context(tempfile.TemporaryDirectory(prefix="exhibit-case-")))
             self.out: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
             self.err: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
             self.process = subprocess.Popen(
@@ -59,21 +65,29 @@ class _Child:
                 stdout=self.out,
                 stderr=self.err,
                 cwd=settings.BASE_DIR,
-                env={key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ},
+                env={"TMPDIR": str(self._folder), **{k: os.environ[k] for k in ("PATH", "LANG") if k in os.environ}},
                 start_new_session=True,
                 preexec_fn=_fences,
             )
             self._files = files.pop_all()
 
-    def ask(self, request: dict[str, str | None]) -> bool:
-        """Send a request, small enough that a pipe holds it; return False if the child has ended."""
+    def ask(self, spec: CaseSpec, cache: Path | None) -> bool:
+        """Give it a case and the folder of the room's derived tables; return False if the child has ended."""
         assert self.process.stdin is not None
+        case = self._folder / "case.json"
+        case.write_text(json.dumps(spec.as_json()), encoding="utf-8")
+        request = {"case": str(case), "cache": str(cache) if cache else None}
         try:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
             self.process.stdin.close()
         except OSError:
             return False
         return True
+
+    def dismiss(self) -> None:
+        """Tell it that there is no case."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
 
     def wait(self, each_second: Callable[[], None] | None) -> int:
         """Return the exit status; whatever `each_second` raises ends the child."""
@@ -86,8 +100,15 @@ class _Child:
                     each_second()
         raise JudgingFailed(f"The rules took over {CHILD_SECONDS} s and were stopped. The room keeps what it had.")
 
-    def report(self) -> dict[str, Any]:
+    def fences(self) -> dict[str, bool]:
+        """Return which fences hold around it, once it has ended."""
         self.out.seek(0)
+        held: dict[str, bool] = json.loads(self.out.readline())["fences"]
+        return held
+
+    def report(self) -> dict[str, Any]:
+        """Return what it made, once it has ended."""
+        self.fences()
         made: dict[str, Any] = json.load(self.out)
         return made
 
@@ -136,31 +157,28 @@ class JudgeProcess:
         self, spec: CaseSpec, each_second: Callable[[], None] | None = None, cache: Path | None = None
     ) -> dict[str, Any]:
         """Judge a case and return the report's JSON object; raise JudgingFailed if there is none."""
-        with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
-            case = Path(folder) / "case.json"
-            case.write_text(json.dumps(spec.as_json()), encoding="utf-8")
-            child = self._asked({"case": str(case), "cache": str(cache) if cache else None})
-            try:
-                status = child.wait(each_second)
-                if status in _WITH_REPORT:
-                    return child.report()
-                words = child.words()
-            finally:
-                child.close()
-                if self._ahead:
-                    self.warm(SHOWING_S)
+        child = self._asked(spec, cache)
+        try:
+            status = child.wait(each_second)
+            if status in _WITH_REPORT:
+                return child.report()
+            words = child.words()
+        finally:
+            child.close()
+            if self._ahead:
+                self.warm(SHOWING_S)
         log.error("analysis.child_failed", status=status, stderr=words)
         raise JudgingFailed(
             f"The rules could not be run over this room ({_ending(status, words)}). The room keeps what it had."
         )
 
-    def _asked(self, request: dict[str, str | None]) -> _Child:
-        """Return a child that has this request: the one that waits, if it still lives, else a new one."""
+    def _asked(self, spec: CaseSpec, cache: Path | None) -> _Child:
+        """Return a child that has this case: the one that waits, if it still lives, else a new one."""
         child, self._waiting = self._waiting or _judge(), None
-        if not child.ask(request):
+        if not child.ask(spec, cache):
             child.close()
             child = _judge()
-            child.ask(request)  # if this one has ended too, its status says why
+            child.ask(spec, cache)  # if this one has ended too, its status says why
         return child
 
 
@@ -171,22 +189,33 @@ def overlook(spec: CaseSpec, each_second: Callable[[], None] | None, cache: Path
     """
     if not any(os.path.exists(a.original or "") and os.path.getsize(a.original or "") > LARGE for a in spec.artifacts):
         return
-    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
-        case = Path(folder) / "case.json"
-        case.write_text(json.dumps(spec.as_json()), encoding="utf-8")
-        child = _Child("incidents.drawing.overviews", str(case), str(cache))
-        try:
-            if status := child.wait(each_second):
-                log.error("analysis.overviews_failed", status=status, stderr=child.words())
-        except JudgingFailed as slow:
-            log.error("analysis.overviews_too_slow", error=str(slow))
-        finally:
-            child.close()
+    child = _Child("incidents.drawing.overviews_child", str(settings.EVIDENCE_ROOT))
+    try:
+        child.ask(spec, cache)
+        if status := child.wait(each_second):
+            log.error("analysis.overviews_failed", status=status, stderr=child.words())
+    except JudgingFailed as slow:
+        log.error("analysis.overviews_too_slow", error=str(slow))
+    finally:
+        child.close()
+
+
+@functools.cache
+def fences() -> Mapping[str, bool]:
+    """Return which fences hold around judging on this server; tried once in each process."""
+    child = _judge()
+    try:
+        child.dismiss()
+        child.wait(None)
+        return child.fences()
+    finally:
+        child.close()
 
 
 def _judge(later_s: float = 0.0) -> _Child:
     limits = (str(settings.EXHIBIT_RULE_SECONDS), str(settings.EXHIBIT_RULE_MB))
-    return _Child("rules.judge_child", str(later_s), *limits, *map(str, settings.EXHIBIT_RULES))
+    folders = (settings.EVIDENCE_ROOT, *settings.EXHIBIT_RULES)
+    return _Child("rules.judge_child", str(later_s), *limits, *map(str, folders))
 
 
 def _fences() -> None:

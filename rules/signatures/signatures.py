@@ -181,7 +181,8 @@ Index = tuple[Mapping[str, tuple[Signature, ...]], tuple[Tried, ...]]
 
 
 @functools.cache
-def _index(key: str) -> Index:
+def index(key: str) -> Index:
+    """Return the entries of a key; kept compiled."""
     files = [MECHANISMS, *(FOLDER / of / f"{area}.yaml" for of, area in areas() if of == key)]
     return compiled(f"signatures-{key}", FOLDER, files, lambda: _indexed(key))
 
@@ -228,7 +229,7 @@ def _recognise(items: tuple[tuple[str, Any], ...]) -> tuple[Signature, ...]:
 
 
 def _candidates(key: str, value: Any) -> Iterator[Signature]:
-    literal, tried = _index(key)
+    literal, tried = index(key)
     text = str(value).lower()
     yield from literal.get(text, ())
     # A letter outside of ASCII may be another case of one within (the sign of Kelvin is a k): then all are tried.

@@ -227,8 +227,8 @@ TRIES = """
 import json, os, socket, sys
 from pathlib import Path
 from parsers.fences import fence
-inside, outside = map(Path, sys.argv[1:])
-held = fence(data_mb=2048, writes=True, folders=[inside, inside / "a" / "nowhere", outside / "gone"])
+inside, outside, beside = map(Path, sys.argv[1:4])
+held = fence(data_mb=2048, writes=True, folders=[inside, inside / "a" / "nowhere", outside / "gone"], readable=[beside, *map(Path, sys.argv[4:])])
 def may(deed):
     try:
         deed()
@@ -240,6 +240,8 @@ print(json.dumps([held, {
     "write inside": may(lambda: (inside / "b").write_text("x")),
     "move inside": may(lambda: (inside / "b").rename(inside / "further" / "b")),
     "make a folder inside": may(lambda: (inside / "new").mkdir()),
+    "read beside": may(lambda: (beside / "a").read_text()),
+    "write beside": may(lambda: (beside / "a").write_text("x")),
     "read outside": may(lambda: (outside / "a").read_text()),
     "write outside": may(lambda: (outside / "b").write_text("x")),
     "list outside": may(lambda: os.listdir(outside)),
@@ -253,15 +255,17 @@ print(json.dumps([held, {
 """
 
 
-def test_the_child_reaches_nothing_but_its_folders(tmp_path: Path):
-    inside, outside = tmp_path / "inside", tmp_path / "outside"
+@pytest.mark.parametrize("further", [[], ["/proc"]])
+def test_the_child_reaches_nothing_but_its_folders(tmp_path: Path, further: list[str]):
+    inside, outside, beside = tmp_path / "inside", tmp_path / "outside", tmp_path / "beside"
     (inside / "further").mkdir(parents=True)
     outside.mkdir()
-    for folder in (inside, outside):
+    beside.mkdir()
+    for folder in (inside, outside, beside):
         (folder / "a").write_text("x")
     root = Path(parsers.reading.__file__).parents[1]
     run = subprocess.run(
-        [sys.executable, "-c", TRIES, str(inside), str(outside)],
+        [sys.executable, "-c", TRIES, str(inside), str(outside), str(beside), *further],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
         cwd="/", capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -270,7 +274,7 @@ def test_the_child_reaches_nothing_but_its_folders(tmp_path: Path):
     open_without = {"own_files_only": {"read", "write", "list", "delete"}, "no_sockets": {"speak"}}
     for deed, allowed in may.items():
         fence_of_it = next((name for name, words in open_without.items() if deed.split()[0] in words), "")
-        wanted = "inside" in deed or deed == "start a helper" or not held.get(fence_of_it, True)
+        wanted = "inside" in deed or deed in ("read beside", "start a helper") or not held.get(fence_of_it, True)
         assert allowed is wanted, f"{deed}: {allowed}, fences {held}"
 
 

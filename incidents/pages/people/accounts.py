@@ -16,7 +16,7 @@ from incidents.actions import closing_accounts
 from incidents.errors import Refused, WrongSecret
 from incidents.pages.rooms.views import request_user
 from incidents.storage import pulse
-from incidents.work import ingest, queries
+from incidents.work import ingest, judge_process, queries
 
 
 class FirstAdminForm(forms.Form):
@@ -99,14 +99,15 @@ def close(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer whether the database responds, for load balancers and containers. `?fences`: also limits of queries and of reading."""
+    """Answer whether the database responds, for load balancers and containers. `?fences`: also limits of queries, reading, judging."""
     if pulse.away() or not _database_answers():
         return JsonResponse({"ok": False, "database": "away"}, status=503)
     if "fences" not in request.GET:
         return JsonResponse({"ok": True})
     held = dict(queries.fences()) if settings.EXHIBIT_ASK else {}
     asked = "on" if settings.EXHIBIT_ASK else "off"
-    return JsonResponse({"ok": True, "ask": asked, "fences": held, "reading": dict(ingest.fences())})
+    children = {"reading": dict(ingest.fences()), "judging": dict(judge_process.fences())}
+    return JsonResponse({"ok": True, "ask": asked, "fences": held, **children})
 
 
 def _database_answers() -> bool:

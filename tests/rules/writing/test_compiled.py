@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import pytest
 
-from rules.writing import packs
+from rules.writing import packs, prepare
 from rules.writing.compiled import compiled
 
 
@@ -78,3 +79,36 @@ def test_the_library_is_the_same_from_both(monkeypatch: pytest.MonkeyPatch) -> N
     kept_rules = packs.open_library().rules
     monkeypatch.setattr(packs, "_shipped", dict)
     assert kept_rules == packs.open_library().rules
+
+
+def test_everything_is_compiled_at_the_first_start_and_after_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(prepare, "RULES", tmp_path)
+    starts: list[bool] = []
+
+    def start() -> bool:
+        starts.append(True)
+        return True
+
+    monkeypatch.setattr(prepare, "_apart", start)
+    (tmp_path / "a.yaml").write_text("a", "utf-8")
+    prepare.prepare()
+    prepare.prepare()
+    assert len(starts) == 1
+    (tmp_path / "a.yaml").write_text("b", "utf-8")
+    prepare.prepare()
+    assert len(starts) == 2
+
+
+def test_a_start_goes_on_where_it_cannot_be_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(prepare, "RULES", tmp_path)
+
+    def fail() -> bool:
+        raise CalledProcessError(1, "prepare")
+
+    monkeypatch.setattr(prepare, "_apart", fail)
+    prepare.prepare()
+    assert not kept(tmp_path)

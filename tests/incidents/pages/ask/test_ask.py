@@ -262,6 +262,7 @@ def test_the_health_page_says_which_fences_hold(client):
     always = ("memory_limited", "time_limited", "writes_no_file", "few_files", "no_core_file", "low_priority")
     assert {name: said["fences"][name] for name in always} == dict.fromkeys(always, True)
     assert {*said["reading"]} >= {"memory_limited", "no_sockets", "own_files_only"}
+    assert {*said["judging"]} >= {"no_network", "no_sockets", "no_rights_of_root", "own_files_only"}
 
 
 # --- what is kept --------------------------------------------------------------------------------------------------
