@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.utils import timezone
 
 from incidents import access, tasks
@@ -103,6 +104,20 @@ def on_commit(django_capture_on_commit_callbacks: Callable[..., AbstractContextM
     """Run what waits for a commit although the test's own transaction never commits."""
     with django_capture_on_commit_callbacks(execute=True):
         yield
+
+
+@contextmanager
+def undone(blocker: Any) -> Iterator[None]:
+    """Keep rows for the tests of one module, each of which rolls back to them, and undo them at its end."""
+    with blocker.unblock():
+        block = transaction.atomic()
+        block.__enter__()
+        try:
+            yield
+        finally:
+            transaction.set_rollback(True)
+            block.__exit__(None, None, None)
+            connection.close()
 
 
 def folders(room_id: int) -> list[str]:

@@ -19,6 +19,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from benchmarks import seeding
+from tests.incidents.conftest import undone
 
 SIZES = {name: n // 10 for name, n in seeding.FULL.items()}
 MOST_QUERIES = 15
@@ -50,22 +51,13 @@ def filled(django_db_setup: Any, django_db_blocker: Any) -> Iterator[dict[str, A
     Rows of earlier tests that were rolled back lie in the tables still and make a table longer, so the planner's choice
     would depend on which tests ran before. Truncating inside the transaction begins each table anew, until it is undone.
     """
-    from django.db import transaction
-
-    with django_db_blocker.unblock():
-        block = transaction.atomic()
-        block.__enter__()
-        try:
-            with connection.cursor() as cursor:
-                cursor.execute(f"truncate {', '.join(['auth_user', *sorted(LARGE)])} cascade")
-            made = seeding.seed(**SIZES)
-            admin = User.objects.create(username="seeded-admin", is_superuser=True, is_staff=True)
-            connection.check_constraints()  # of all these rows once, not at the end of each test
-            yield made | {"admin": admin.pk}
-        finally:
-            transaction.set_rollback(True)
-            block.__exit__(None, None, None)
-            connection.close()
+    with undone(django_db_blocker):
+        with connection.cursor() as cursor:
+            cursor.execute(f"truncate {', '.join(['auth_user', *sorted(LARGE)])} cascade")
+        made = seeding.seed(**SIZES)
+        admin = User.objects.create(username="seeded-admin", is_superuser=True, is_staff=True)
+        connection.check_constraints()  # of all these rows once, not at the end of each test
+        yield made | {"admin": admin.pk}
 
 
 def addresses(made: dict[str, Any]) -> dict[str, str]:

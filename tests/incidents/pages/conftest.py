@@ -53,9 +53,8 @@ class Judged:
         return self.lead.incident.slug
 
 
-@pytest.fixture
-def judged(db) -> Judged:
-    """A room with four artifacts that no worker has read yet, a report, a note and a dispute."""
+def make_judged() -> Judged:
+    """Make a room with four artifacts that no worker has read yet, a report, a note and a dispute."""
     lead = make_room(make_user("anna"), "Logins to QPROD take 3.9 s", symptom_text="connect time", symptom_unit="s")
     investigator = make_member(lead.incident, Role.INVESTIGATOR, make_user("nils"))
     viewer = make_member(lead.incident, Role.VIEWER, make_user("vera"))
@@ -64,6 +63,11 @@ def judged(db) -> Judged:
     note = notes.add(investigator, NOTE, artifact=1, lines=(11, 11))
     findings.dispute(investigator, reports.CHURN_KEY, "The gateway keeps its connections.")
     return Judged(lead, investigator, viewer, note)
+
+
+@pytest.fixture
+def judged(db) -> Judged:
+    return make_judged()
 
 
 @pytest.fixture

@@ -7,18 +7,23 @@ of any room). The ASGI application for uploads has no entry in the resolver; tes
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.http import FileResponse
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from incidents import access
+from incidents.access import Room
 from incidents.actions import (
     accounts,
     board,
@@ -39,10 +44,11 @@ from incidents.models.evidence.archive import NOT_RECOGNISED, ArchiveMember
 from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.request import EvidenceRequest
 from incidents.models.people.membership import Role
+from incidents.models.words.note import Note
 from incidents.storage import store
-from tests.incidents.conftest import make_member, make_room, make_user
+from tests.incidents.conftest import make_member, make_room, make_user, undone
 from tests.incidents.pages import reports
-from tests.incidents.pages.conftest import NOTE, Judged, judged  # noqa: F401
+from tests.incidents.pages.conftest import NOTE, Judged, make_judged
 
 LEFT_OUT = {
     "admin/": "Django's administration asks for staff itself",
@@ -590,9 +596,35 @@ def check(name: str, row: Row, who: str, room: Judged) -> None:
         assert answer.getvalue()  # read to its end, the test client closes the file
 
 
+@pytest.fixture(scope="module")
+def made(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Judged, Path]]:
+    """Make the room once, for four hundred tests ask for it; return it and the folder of its evidence."""
+    folder = tmp_path_factory.mktemp("made") / "evidence"
+    with undone(django_db_blocker), override_settings(EVIDENCE_ROOT=folder, EXHIBIT_MIN_FREE_BYTES=0):
+        room = make_judged()
+        connection.check_constraints()
+        yield room, folder
+
+
+@pytest.fixture
+def judged(db: None, made: tuple[Judged, Path], evidence: Path) -> Judged:
+    """Return the room as nobody has seen it yet, with its evidence in the folder of this test."""
+    room, folder = made
+    shutil.copytree(folder, evidence, dirs_exist_ok=True)
+
+    def seen_by(one: Room) -> Room:
+        return access.enter(User.objects.get(pk=one.user.pk), room.slug)
+
+    return Judged(
+        seen_by(room.lead), seen_by(room.investigator), seen_by(room.viewer), Note.objects.get(pk=room.note.pk)
+    )
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(MATRIX))
-def test_who_may_call(name, judged):  # noqa: F811
+def test_who_may_call(name, judged):
     for row in MATRIX[name]:
         for who in (*OUTSIDE, *ROLES):
             with transaction.atomic():
@@ -602,7 +634,7 @@ def test_who_may_call(name, judged):  # noqa: F811
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(MATRIX))
-def test_a_nul_in_whatever_is_sent_is_no_fault(name, judged):  # noqa: F811
+def test_a_nul_in_whatever_is_sent_is_no_fault(name, judged):
     """In every field that a row fills; people send none, tools do."""
     for row in MATRIX[name]:
         for field_name in row.data:
@@ -623,7 +655,7 @@ def test_a_nul_in_whatever_is_sent_is_no_fault(name, judged):  # noqa: F811
         if name not in ("stream", "figure-conn-times", "timeline-data", "timeline-lanes", "timeline-waits")
     ),
 )
-def test_a_stranger_cannot_tell_a_room_from_nonsense(name, judged):  # noqa: F811
+def test_a_stranger_cannot_tell_a_room_from_nonsense(name, judged):
     row = next((row for row in MATRIX[name] if row.least not in (None, "open", "site")), None)
     if row is None:
         return
@@ -643,7 +675,7 @@ def test_a_stranger_cannot_tell_a_room_from_nonsense(name, judged):  # noqa: F81
 
 
 @pytest.mark.django_db
-def test_administration_asks_for_staff(judged):  # noqa: F811
+def test_administration_asks_for_staff(judged):
     for who in ("anonymous", "stranger", "lead"):
         answer = caller(who, judged).get("/admin/incidents/incident/")
         assert answer.status_code in (302, 403), who
@@ -654,7 +686,7 @@ def test_administration_asks_for_staff(judged):  # noqa: F811
 @pytest.mark.parametrize(
     "name", sorted(name for name, rows in MATRIX.items() if any(row.method == "post" for row in rows))
 )
-def test_a_post_without_a_token_is_refused(name, judged):  # noqa: F811
+def test_a_post_without_a_token_is_refused(name, judged):
     row = next(row for row in MATRIX[name] if row.method == "post")
     client = Client(enforce_csrf_checks=True)
     client.force_login(judged.lead.user)
