@@ -1,16 +1,28 @@
-// Draws the figures that the server built with Plotly's Python package; the bundle is fetched only where a figure
-// stands.
+// Draws the figures that the server built with Plotly's Python package; the bundle is fetched only when a figure comes
+// near the window.
 
-let bundle = null;
+const NEAR = "200px"; // to the edge of the window; the bundle is large, and most people never scroll to the figure
+
+let bundle = null,
+  latest = 0;
 const box = document.querySelector("[data-figure]");
 if (box) {
+  const near = new Promise((resolve) => {
+    const seen = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some((entry) => entry.isIntersecting)) return;
+        seen.disconnect();
+        resolve();
+      },
+      { rootMargin: NEAR },
+    );
+    seen.observe(box);
+  });
   const draw = () =>
-    load()
-      .then(() => paint(box))
-      .catch((error) => {
-        box.dataset.state = "error";
-        box.querySelector("[data-figure-message]").textContent = `The figure could not be drawn: ${error.message}`;
-      });
+    paint(box, near).catch((error) => {
+      box.dataset.state = "error";
+      box.querySelector("[data-figure-message]").textContent = `The figure could not be drawn: ${error.message}`;
+    });
   draw();
   for (const kind of ["verdict", "case"]) document.body.addEventListener(`room:${kind}`, draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
@@ -28,7 +40,8 @@ function load() {
   return bundle;
 }
 
-async function paint(box) {
+async function paint(box, near) {
+  const turn = ++latest;
   const answer = await fetch(box.dataset.figure, {
     headers: { Accept: "application/json" },
     credentials: "same-origin",
@@ -38,6 +51,9 @@ async function paint(box) {
   const section = box.closest(".figure");
   section.hidden = !figure;
   if (!figure) return;
+  await near;
+  await load();
+  if (turn !== latest) return; // a newer one is on its way
   const style = getComputedStyle(document.documentElement),
     token = (name) => style.getPropertyValue(name).trim();
   const axis = {
