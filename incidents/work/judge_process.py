@@ -65,7 +65,7 @@ class _Child:
                 stdout=self.out,
                 stderr=self.err,
                 cwd=settings.BASE_DIR,
-                env={"TMPDIR": str(self._folder), **{k: os.environ[k] for k in ("PATH", "LANG") if k in os.environ}},
+                env=_environment(self._folder),
                 start_new_session=True,
                 preexec_fn=_fences,
             )
@@ -84,11 +84,6 @@ class _Child:
             return False
         return True
 
-    def dismiss(self) -> None:
-        """Tell it that there is no case."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-
     def wait(self, each_second: Callable[[], None] | None) -> int:
         """Return the exit status; whatever `each_second` raises ends the child."""
         deadline = time.monotonic() + CHILD_SECONDS
@@ -100,15 +95,10 @@ class _Child:
                     each_second()
         raise JudgingFailed(f"The rules took over {CHILD_SECONDS} s and were stopped. The room keeps what it had.")
 
-    def fences(self) -> dict[str, bool]:
-        """Return which fences hold around it, once it has ended."""
-        self.out.seek(0)
-        held: dict[str, bool] = json.loads(self.out.readline())["fences"]
-        return held
-
     def report(self) -> dict[str, Any]:
         """Return what it made, once it has ended."""
-        self.fences()
+        self.out.seek(0)
+        self.out.readline()
         made: dict[str, Any] = json.load(self.out)
         return made
 
@@ -175,10 +165,14 @@ class JudgeProcess:
     def _asked(self, spec: CaseSpec, cache: Path | None) -> _Child:
         """Return a child that has this case: the one that waits, if it still lives, else a new one."""
         child, self._waiting = self._waiting or _judge(), None
-        if not child.ask(spec, cache):
+        try:
+            if not child.ask(spec, cache):
+                child.close()
+                child = _judge()
+                child.ask(spec, cache)  # if this one has ended too, its status says why
+        except OSError:  # no room for the case
             child.close()
-            child = _judge()
-            child.ask(spec, cache)  # if this one has ended too, its status says why
+            raise
         return child
 
 
@@ -202,20 +196,33 @@ def overlook(spec: CaseSpec, each_second: Callable[[], None] | None, cache: Path
 
 @functools.cache
 def fences() -> Mapping[str, bool]:
-    """Return which fences hold around judging on this server; tried once in each process."""
-    child = _judge()
-    try:
-        child.dismiss()
-        child.wait(None)
-        return child.fences()
-    finally:
-        child.close()
+    """Return which fences hold around judging on this server; tried once in each process, by a child without a case."""
+    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", *_judging()],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=settings.BASE_DIR,
+            env=_environment(Path(folder)),
+            check=True,
+        )
+    held: dict[str, bool] = json.loads(done.stdout)["fences"]
+    return held
 
 
 def _judge(later_s: float = 0.0) -> _Child:
-    limits = (str(settings.EXHIBIT_RULE_SECONDS), str(settings.EXHIBIT_RULE_MB))
-    folders = (settings.EVIDENCE_ROOT, *settings.EXHIBIT_RULES)
-    return _Child("rules.judge_child", str(later_s), *limits, *map(str, folders))
+    return _Child(*_judging(later_s))
+
+
+def _judging(later_s: float = 0.0) -> list[str]:
+    """Return the module and the arguments of a child that judges."""
+    limits = (settings.EXHIBIT_RULE_SECONDS, settings.EXHIBIT_RULE_MB)
+    return ["rules.judge_child", *map(str, (later_s, *limits, settings.EVIDENCE_ROOT, *settings.EXHIBIT_RULES))]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Return what a child is told: nothing of ours, and a folder for temporary files."""
+    return {"TMPDIR": str(folder), **{key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}}
 
 
 def _fences() -> None:

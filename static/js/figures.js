@@ -48,12 +48,13 @@ async function paint(box, near) {
   });
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   const { figure, lines } = await answer.json();
+  if (turn !== latest) return; // a newer one is on its way
   const section = box.closest(".figure");
   section.hidden = !figure;
   if (!figure) return;
   await near;
   await load();
-  if (turn !== latest) return; // a newer one is on its way
+  if (turn !== latest) return;
   const style = getComputedStyle(document.documentElement),
     token = (name) => style.getPropertyValue(name).trim();
   const axis = {
