@@ -27,6 +27,7 @@ def reach(page: Page, name: str, role: str = "link", most: int = 80) -> None:
         page.keyboard.press("Tab")
         found = page.evaluate(
             "() => { const at = document.activeElement, style = getComputedStyle(at);"
+            " if (at === document.body) return ['', true];"  # nothing has the focus yet; its text is that of the page
             " const label = at.labels?.[0]?.textContent ?? at.getAttribute('aria-label') ?? at.textContent;"
             " return [label.trim(), style.outlineStyle !== 'none' || style.borderColor]; }"
         )

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -93,7 +94,8 @@ def test_another_host_or_clock_asks_for_a_new_overview(trace: tuple[CaseSpec, Pa
         assert overviews.overviews(source.case, cache, lanes()["syscalls"][0]) == []
 
 
-def test_the_worker_makes_them_for_a_large_artifact_and_lives_with_a_fault(tmp_path: Path) -> None:
+def test_the_worker_makes_them_for_a_large_artifact_and_lives_with_a_fault(settings: Any, tmp_path: Path) -> None:
+    settings.EVIDENCE_ROOT = tmp_path  # the child reaches nothing else
     lines = [f"7/1:\t{n / 1000:8.4f}\t 0.0010\t 0.0001\tread(5, 0x10034, 8192)\t= {n % 512}" for n in range(1, 151_001)]
     (tmp_path / "big.truss").write_text("\n".join(lines) + "\n", encoding="ascii")
     spec, _ = open_paths([tmp_path / "big.truss"], None, tmp_path / "out")
