@@ -22,7 +22,7 @@ from incidents.pages.shell import refusal
 from incidents.storage import seals
 
 
-class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
+class AccountAdapter(DefaultAccountAdapter):
     error_messages: ClassVar[Mapping[str, object]] = {
         **DefaultAccountAdapter.error_messages,
         "username_blacklisted": "This user name cannot be used. Choose another one.",
@@ -50,13 +50,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         return made
 
 
-class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types
+class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
         """Allow an account for everybody whom the team's identity provider vouches for; it gives access to no room."""
         return True
 
 
-class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no types
+class MFAAdapter(DefaultMFAAdapter):
     """Keep the secrets of second factors sealed, so that a copy of the database alone gives nobody their codes."""
 
     def encrypt(self, text: str) -> str:

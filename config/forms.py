@@ -10,7 +10,7 @@ from allauth.account.forms import SignupForm as AccountSignupForm
 USER_NAME = "User name"
 
 
-class LoginForm(AccountLoginForm):  # type: ignore[misc]  # allauth has no types
+class LoginForm(AccountLoginForm):
     """Ask for a user name, or for the mail address instead."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -19,7 +19,7 @@ class LoginForm(AccountLoginForm):  # type: ignore[misc]  # allauth has no types
         self.fields["login"].widget.attrs |= {"placeholder": "or mail address", "autocomplete": "username"}
 
 
-class SignupForm(AccountSignupForm):  # type: ignore[misc]  # allauth has no types
+class SignupForm(AccountSignupForm):
     """Ask for a new account."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from pathlib import Path
 
-from parsers.fences import fence
-from rules.judge_child import FILES
-from rules.writing.prepare import RULES
+from rules.judge_child import fence_in
 
 
 def main(evidence: str) -> int:
     """Make the overviews of one case, and the table that only the compare page needs; return the exit status."""
-    reached = [Path(evidence), Path(tempfile.gettempdir())]
-    held = fence(writes=True, files=FILES, folders=reached, readable=[RULES, Path(__file__).parents[1]])
-    print(json.dumps({"fences": held}), flush=True)
+    fence_in(evidence, [Path(__file__).parents[1]])
     from incidents.drawing.overviews import count, make_all
     from rules.case.case import Case
     from rules.model import CaseSpec
