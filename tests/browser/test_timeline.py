@@ -52,10 +52,11 @@ def test_a_frame_that_comes_later_takes_its_place_and_the_toolbar(ada: Page, sam
         data = answer.json()
         route.fulfill(response=answer, json=data | {"frames": [f for f in data["frames"] if f["frame"] == "people"]})
 
-    ada.route("**/timeline/data?*", people_only, times=1)
+    ada.route("**/timeline/data?*", people_only)
     ada.goto(sample_room)
     ada.locator("[data-timeline][data-painted]").wait_for()
     expect(ada.locator(".tl-frame")).to_have_count(1)
+    ada.unroute("**/timeline/data?*", people_only)
     ada.evaluate("() => document.body.dispatchEvent(new CustomEvent('room:verdict'))")
     expect(ada.locator(".tl-frame")).not_to_have_count(1)
     expect(ada.locator(".tl-frame").last).to_have_attribute("data-frame", "people")
