@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -16,16 +15,15 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Page,
-    Playwright,
     StorageState,
     expect,
     sync_playwright,
 )
 
 from tests.browser.as_new import Shared, as_new, shared
+from tests.chromium import NAMES, executable, launch
 from tests.served import Served
 
-ARGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync", "--no-first-run")  # fmt: skip
 PASSWORD = "correct horse battery staple"
 
 
@@ -54,12 +52,10 @@ def exhibit(shared_exhibit: Shared) -> Served:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium")
-    playwright: Playwright
+    if executable() is None:
+        pytest.skip(f"Chromium is not installed: apt-get install {NAMES[0]}")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGS))
+        browser = launch(playwright)
         yield browser
         browser.close()
 
