@@ -41,41 +41,72 @@ SPILL_MB = 4096
 
 
 class Engine:
-    """One connection at a time; every `open` and `draft` starts a fresh one, so that nothing of a person's SQL
-    survives.
-    """
+    """One connection at a time. A `draft` has one of its own, so that nothing of a person's SQL survives."""
 
     def __init__(self) -> None:
         self.connection: duckdb.DuckDBPyConnection | None = None
+        self.views: dict[str, str] = {}
         self.names: frozenset[str] = frozenset()
         self.memory_mb = 0
+        self._spill: str | None = None
+        """The folder of a connection that may get other views; None if there is none to go on with."""
 
     def open(self, views: Mapping[str, str], memory_mb: int, spill: str = "") -> None:
-        """Start over with read-only views over the files of a case. `spill` is a folder for what exceeds memory."""
-        self.memory_mb = int(memory_mb)
-        if self.connection is not None:
-            self.connection.close()
-        self.connection = duckdb.connect(config={"python_enable_replacements": "false", "threads": "1"})
-        self.connection.execute(f"set memory_limit = '{int(memory_mb)}MB'")
-        self.connection.execute("set temp_directory = $folder", {"folder": spill})
-        if spill:
-            self.connection.execute(f"set max_temp_directory_size = '{SPILL_MB}MB'")
-        self.connection.execute("set autoinstall_known_extensions = false; set autoload_known_extensions = false")
-        for macro in MACROS.values():
-            self.connection.execute(f"create macro {macro}")
-        self.names = frozenset()
+        """Have these read-only views over the files of a case, and no others. `spill` is a folder for what exceeds memory.
+
+        The same connection goes on if it can: starting one takes longer than most queries.
+        """
+        if self._spill is not None and bool(spill) == bool(self._spill) and self.memory_mb == memory_mb:
+            try:
+                self._replace(views, spill)
+                return
+            except (
+                duckdb.Error
+            ):  # it has put something into the folder, or broke; if the views are at fault, `add` says so
+                pass
+        self._connect(memory_mb, spill)
         self.add(views)
 
     def add(self, views: Mapping[str, str]) -> None:
         """Create further views."""
-        assert self.connection is not None
         for name, select in views.items():
-            self.connection.execute(f'create view "{name}" as {select}')
+            self._run(f'create or replace view "{name}" as {select}')
+            self.views[name] = select
         self.names |= frozenset(views)
+
+    def _connect(self, memory_mb: int, spill: str) -> None:
+        if self.connection is not None:
+            self.connection.close()
+        self.connection, self.views, self.names, self._spill = None, {}, frozenset(), None
+        self.memory_mb = int(memory_mb)
+        self.connection = duckdb.connect(config={"python_enable_replacements": "false", "threads": "1"})
+        self._run(f"set memory_limit = '{int(memory_mb)}MB'")
+        self._run("set temp_directory = $folder", {"folder": spill})
+        if spill:
+            self._run(f"set max_temp_directory_size = '{SPILL_MB}MB'")
+        self._run("set autoinstall_known_extensions = false; set autoload_known_extensions = false")
+        for macro in MACROS.values():
+            self._run(f"create macro {macro}")
+        self._spill = spill
+
+    def _replace(self, views: Mapping[str, str], spill: str) -> None:
+        if spill != self._spill:
+            self._run("set temp_directory = $folder", {"folder": spill})
+            self._spill = spill
+        for name in self.views.keys() - views.keys():
+            self._run(f'drop view "{name}"')
+            del self.views[name]
+        self.names = frozenset(self.views)
+        self.add({name: select for name, select in views.items() if self.views.get(name) != select})
+
+    def _run(self, sql: str, params: Mapping[str, Any] | None = None) -> None:
+        assert self.connection is not None
+        self.connection.execute(sql, params)
 
     def draft(self, views: Mapping[str, str], load: Mapping[str, list[str] | None], rows: int, memory_mb: int) -> None:
         """Load the columns that a checked statement names into memory, at most `rows` per table; then lock everything."""
-        self.open({}, memory_mb)
+        self._connect(memory_mb, "")
+        self._spill = None
         assert self.connection is not None
         for name, columns in load.items():
             self.connection.execute(f'create temp view "_{name}" as {views[name]}')

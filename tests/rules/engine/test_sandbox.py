@@ -7,12 +7,14 @@ import json
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 
 from rules.engine import child
+from rules.engine.check import Refused
 from rules.engine.sandbox import DRAFT, Fence, Sandbox, plain_cause
 from rules.errors import RuleFailed, RuleTooLarge, RuleTooSlow
 
@@ -165,6 +167,37 @@ def test_the_child_answers_in_json_lines(table: str) -> None:
     assert made[3]["error"]["kind"] == "refused"
     assert made[4]["error"]["kind"] == made[5]["error"]["kind"] == "failed"
     assert made[7]["rows"] == [[3]]
+
+
+ASKED: dict[str, Any] = {"params": {}, "limit_s": 20.0, "max_rows": 5}
+
+
+def test_a_connection_goes_on_with_other_views_but_not_after_a_draft(table: str, tmp_path: Path) -> None:
+    engine = child.Engine()
+    engine.open({"t": table}, 128, str(tmp_path / "a"))
+    first = engine.connection
+    engine.open({"u": "select 1 as a"}, 128, str(tmp_path / "b"))
+    assert engine.connection is first
+    assert engine.query("select a from u", **ASKED)["rows"] == [[1]]
+    with pytest.raises(Refused):
+        engine.query("select pid from t", **ASKED)
+    engine.draft({"t": table}, {"t": ["pid"]}, 3, 128)
+    engine.open({"u": "select 2 as a"}, 128, str(tmp_path / "b"))
+    assert engine.connection is not first
+    assert engine.query("select a from u", **ASKED)["rows"] == [[2]]
+
+
+def test_after_a_spill_a_new_connection_uses_another_folder(tmp_path: Path) -> None:
+    engine = child.Engine()
+    sort = "select count(*) from (select i, row_number() over (order by h) as n from t) where n = i"
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        engine.open({"t": "select i, hash(i) as h from range(6000000) r(i)"}, 64, str(folder))
+        assert engine.connection is not None
+        assert engine.connection.execute("select current_setting('temp_directory')").fetchone() == (str(folder),)
+        engine.query(sort, **ASKED)
+        with pytest.raises(duckdb.Error, match="temporary directory"):  # it has put something there
+            engine.connection.execute("set temp_directory = ''")
 
 
 def test_a_page_never_shows_the_engines_words() -> None:
