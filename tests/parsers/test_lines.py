@@ -60,14 +60,14 @@ def test_lines_come_by_number_over_all_batches(tmp_path):
 def test_a_line_of_a_large_file_comes_at_once(tmp_path):
     path = tmp_path / "large.txt"
     with path.open("wb") as stream:
-        for part in range(20):
+        for part in range(4):
             numbers = range(part * 50_000, (part + 1) * 50_000)
             stream.write(b"".join(b"%09d some text of the usual length in a trace of calls\n" % n for n in numbers))
     unknown(path, tmp_path / "r", Limits())
     reader = LineReader(path, tmp_path / "r")
     reader.lines(1, 1)
     took = []
-    for number in (1, 500_500, 999_999, 123_456, 777_777):
+    for number in (1, 100_100, 199_999, 23_456, 177_777):
         began = time.perf_counter()
         (line,) = reader.lines(number, number)
         took.append(time.perf_counter() - began)
