@@ -20,6 +20,7 @@ from incidents.actions import members
 from incidents.errors import Refused
 from incidents.pages.shell import refusal
 from incidents.storage import seals
+from incidents.storage.devices import NO_ADDRESS
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -29,6 +30,10 @@ class AccountAdapter(DefaultAccountAdapter):
         "username_password_mismatch": "The user name or the password is not right.",
         "username_taken": "Somebody has this user name already. Choose another one.",
     }
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return where a request comes from; a server that listens on a socket in the file system is told no address."""
+        return str(super().get_client_ip(request)) if request.META.get("REMOTE_ADDR") else NO_ADDRESS
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Allow sign-up if it is open to all, or by an invitation that is usable and has no account yet.

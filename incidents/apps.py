@@ -7,7 +7,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 from django.apps import AppConfig
-from django.contrib.auth.signals import user_logged_out
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.http import HttpRequest
 
 
@@ -23,8 +23,15 @@ class IncidentsConfig(AppConfig):
             import_module(module.name)
 
     def ready(self) -> None:
-        """Connect Django's sign-out signal: signing out must end this session's streams within the same second."""
+        """Connect Django's signals: a new sign-in is listed, and signing out ends the streams within the same second."""
+        user_logged_in.connect(_note_signed_in, dispatch_uid="incidents.note_signed_in")
         user_logged_out.connect(_end_streams, dispatch_uid="incidents.end_streams")
+
+
+def _note_signed_in(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
+    from incidents.storage import devices  # as below
+
+    devices.note_signed_in(request, user)
 
 
 def _end_streams(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:

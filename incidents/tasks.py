@@ -17,7 +17,7 @@ from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.reading import Reading, ReadingState
 from incidents.models.evidence.upload import Upload
 from incidents.models.room.job import ATTEMPTS, Job, JobKind, LeaseLost, Queue
-from incidents.storage import live, store
+from incidents.storage import devices, live, store
 from incidents.storage.database import AWAY
 from incidents.work import analysis, arrivals, closing, deliveries, expiring, holders, ingest, mails
 from parsers.reader import ReaderFault
@@ -163,6 +163,7 @@ def _forget() -> None:
     live.forget_old()
     deliveries.forget_old()
     store.forget_incoming(ABANDONED_S)
+    devices.forget_ended()
     Upload.objects.filter(created_at__lt=now - timedelta(days=7)).delete()
 
 

@@ -87,6 +87,7 @@ SHOTS: list[Shot] = [
     Shot("notifications", "full"),
     Shot("notifications", "empty", who="new"),
     Shot("account-close", "asks-for-the-password"),
+    Shot("devices", "page"),
     Shot("join", "page", args=("{invitation}",), who="nobody"),
     Shot("join", "gone", args=("nonsense",), who="nobody", status=401),
     Shot("first-admin", "gone", args=("nonsense",), who="nobody", status=401),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
+from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -51,7 +52,7 @@ def close_account(user: User) -> None:
                 room.pk, user.pk, name, "left", f"member {user.get_username()}", account="closed", **ended
             )
             live.tell(room.pk, "members")
-        for kept in (EmailAddress, Authenticator, SocialAccount, Notification, MailChoice):
+        for kept in (EmailAddress, Authenticator, SocialAccount, Notification, MailChoice, UserSession):
             kept.objects.filter(user=user).delete()
         user.username, user.first_name, user.last_name, user.email = f"former-member-{user.pk}", "", "", ""
         user.is_active = user.is_staff = user.is_superuser = False

@@ -21,6 +21,7 @@ from incidents.access import Right, Room
 from incidents.content.moments import zone_of
 from incidents.errors import NotAMember, Refused, WrongSecret
 from incidents.models.evidence.artifact import ArtifactState
+from incidents.storage import devices
 from incidents.storage.database import AWAY, no_text
 from rules.errors import TablesBusy, TablesTooLarge
 
@@ -70,6 +71,7 @@ def page(view: View) -> View:
                 if wants_json(request) or request.headers.get("HX-Request"):
                     return refusal(request, Refused("Sign in first.", 401))
                 return redirect_to_login(request.get_full_path())
+            devices.note_seen(request, request.user)
             return answered(view, request, *args, **kwargs)
         except AWAY as error:
             return away(request, str(error))

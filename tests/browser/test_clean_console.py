@@ -16,7 +16,18 @@ from tests.served import Served
 
 #: Pages of the sample room that its address alone opens; the gallery names every page, the rest needs what a room holds.
 ALONE = sorted({shot.name for shot in SHOTS if shot.args == ("{full}",) and shot.who == "ada" and not shot.address})
-OUTSIDE = ("rooms", "room-new", "search", "help", "signatures", "rules", "notifications", "account-close", "site")
+OUTSIDE = (
+    "rooms",
+    "room-new",
+    "search",
+    "help",
+    "signatures",
+    "rules",
+    "notifications",
+    "account-close",
+    "devices",
+    "site",
+)
 
 
 @pytest.fixture

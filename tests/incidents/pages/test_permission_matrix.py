@@ -359,6 +359,8 @@ MATRIX: dict[str, list[Row]] = {
     "dispute-answer": [Row("investigator", "post", (302, 422), of_dispute, {"answer": "It does not."})],
     # The password is asked for again first (test_former_members.py).
     "account-close": [Row(None, ok=(302,), args=nothing), Row(None, "post", (302,), nothing, {"username": "?"})],
+    # Everybody sees and ends their own only (test_devices.py).
+    "devices": [Row(None, args=nothing), Row(None, "post", (404,), nothing, {"do": "end", "device": "0"})],
     "notifications": [Row(None, args=nothing), Row(None, "post", (302,), nothing, {"do": "all"})],
     # The note is an investigator's own: leads may change it, another investigator may not (test_notes.py).
     "note": [
