@@ -7,7 +7,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 from django.apps import AppConfig
-from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest
 
 
@@ -23,15 +23,31 @@ class IncidentsConfig(AppConfig):
             import_module(module.name)
 
     def ready(self) -> None:
-        """Connect Django's signals: a new sign-in is listed, and signing out ends the streams within the same second."""
-        user_logged_in.connect(_note_signed_in, dispatch_uid="incidents.note_signed_in")
+        """Connect signals: sign-ins are recorded, and signing out ends this session's streams within the same second."""
+        from allauth.mfa.signals import authentication_failed  # it imports models
+
+        user_logged_in.connect(_record_in, dispatch_uid="incidents.record_in")
+        user_login_failed.connect(_record_refused, dispatch_uid="incidents.record_refused")
+        authentication_failed.connect(_record_wrong_code, dispatch_uid="incidents.record_wrong_code")
         user_logged_out.connect(_end_streams, dispatch_uid="incidents.end_streams")
 
 
-def _note_signed_in(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
+def _record_in(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
     from incidents.storage import devices  # as below
 
-    devices.note_signed_in(request, user)
+    devices.record_in(request, user)
+
+
+def _record_refused(sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    from incidents.storage import devices  # as below
+
+    devices.record_refused(request, credentials)
+
+
+def _record_wrong_code(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
+    from incidents.storage import devices  # as below
+
+    devices.record_wrong_code(request, user)
 
 
 def _end_streams(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:

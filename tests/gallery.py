@@ -84,6 +84,8 @@ SHOTS: list[Shot] = [
     Shot("rules", "page"),
     Shot("rule", "page", args=("SHM-001",)),
     Shot("site", "page"),
+    Shot("sign-ins", "page"),
+    Shot("sign-ins", "nothing-found", "?q=nosuchname"),
     Shot("notifications", "full"),
     Shot("notifications", "empty", who="new"),
     Shot("account-close", "asks-for-the-password"),

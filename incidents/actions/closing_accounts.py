@@ -18,6 +18,7 @@ from incidents.actions.members import end_links
 from incidents.errors import Refused
 from incidents.models.people.membership import Membership, Role
 from incidents.models.people.notification import MailChoice, Notification
+from incidents.models.people.sign_in import SignIn
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.storage import live
@@ -52,7 +53,7 @@ def close_account(user: User) -> None:
                 room.pk, user.pk, name, "left", f"member {user.get_username()}", account="closed", **ended
             )
             live.tell(room.pk, "members")
-        for kept in (EmailAddress, Authenticator, SocialAccount, Notification, MailChoice, UserSession):
+        for kept in (EmailAddress, Authenticator, SocialAccount, Notification, MailChoice, UserSession, SignIn):
             kept.objects.filter(user=user).delete()
         user.username, user.first_name, user.last_name, user.email = f"former-member-{user.pk}", "", "", ""
         user.is_active = user.is_staff = user.is_superuser = False

@@ -1,11 +1,12 @@
-"""Where a person is signed in: the browsers, when each was seen last, and an end to any of them."""
+"""Where people are signed in, when each browser was seen last, an end to any of them; and the record of sign-ins."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import structlog
 from allauth.account.adapter import get_adapter
@@ -14,12 +15,13 @@ from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from incidents.errors import Refused
+from incidents.models.people.sign_in import KEPT, Outcome, SignIn, browser_name
 from incidents.storage import live
 
 log = structlog.get_logger(__name__)
@@ -27,18 +29,9 @@ log = structlog.get_logger(__name__)
 SEEN_S = 600.0
 """A browser that goes on is noted as seen at most this often by one process."""
 MOST_NOTED = 10_000
+MOST_AGENT = 300
 NO_ADDRESS = "0.0.0.0"
 """Noted where the server is told none."""
-
-_BROWSERS = (
-    ("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"),
-    ("curl/", "curl"), ("Wget/", "wget"),
-)  # fmt: skip
-"""Marks in the order in which they decide: Edge calls itself Chrome, and Chrome Safari."""
-_SYSTEMS = (
-    ("Windows", "Windows"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Mac OS X", "macOS"),
-    ("SunOS", "Solaris"), ("Linux", "Linux"),
-)  # fmt: skip
 
 _noted: dict[str, float] = {}
 
@@ -56,24 +49,45 @@ class Device:
     here: bool
 
 
-def name_of(agent: str) -> str:
-    """Return a short name for what a browser calls itself.
-
-    >>> name_of("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"), name_of("")
-    ('Firefox on Linux', 'Unknown browser')
-    """
-    browser = next((name for mark, name in _BROWSERS if mark in agent), "Unknown browser")
-    system = next((name for mark, name in _SYSTEMS if mark in agent), "")
-    return f"{browser} on {system}" if system else browser
-
-
 def note_signed_in(request: HttpRequest, user: User) -> None:
     """Note the browser of a request as one in which this person is signed in."""
-    agent = request.META.get("HTTP_USER_AGENT", "")[: UserSession._meta.get_field("user_agent").max_length]
-    found = {"user": user, "ip": get_adapter().get_client_ip(request), "user_agent": agent}
+    found = {"user": user, "ip": get_adapter().get_client_ip(request), "user_agent": agent_of(request)}
     key = request.session.session_key or ""
     UserSession.objects.update_or_create(session_key=key, defaults={**found, "last_seen_at": timezone.now()})
     _note(key)
+
+
+def record_in(request: HttpRequest, user: User) -> None:
+    """Note and record that somebody signed in."""
+    note_signed_in(request, user)
+    _record(request, user, Outcome.IN)
+
+
+def record_wrong_code(request: HttpRequest, user: User) -> None:
+    """Record that somebody knew the password and not the second factor."""
+    _record(request, user, Outcome.CODE)
+
+
+def _record(request: HttpRequest | None, user: User | None, outcome: Outcome) -> None:
+    if request is None:  # no browser asked, but a command of the operator's
+        return
+    address = get_adapter().get_client_ip(request)
+    SignIn.objects.create(
+        user=user, outcome=outcome, address=None if address == NO_ADDRESS else address, agent=agent_of(request)
+    )
+
+
+def record_refused(request: HttpRequest | None, typed: Mapping[str, Any]) -> None:
+    """Add a wrong password to the record; `typed` has what was typed as user name or mail address."""
+    named = Q(username=typed.get("username") or "")
+    if email := typed.get("email"):
+        named |= Q(email__iexact=email)
+    _record(request, User.objects.filter(named).first(), Outcome.PASSWORD)
+
+
+def agent_of(request: HttpRequest) -> str:
+    """Return what the browser of a request calls itself, cut to what is kept."""
+    return str(request.META.get("HTTP_USER_AGENT", ""))[:MOST_AGENT]
 
 
 def note_seen(request: HttpRequest, user: User) -> None:
@@ -92,6 +106,16 @@ def _note(key: str) -> None:
     _noted[key] = time.monotonic()
 
 
+def sign_ins(user: User | None = None, refused: bool = False, name: str = "") -> QuerySet[SignIn]:
+    """Return the record, newest first: all of it or a person's, all tries or the refused, of user names that hold `name`."""
+    rows = SignIn.objects.select_related("user")
+    if user is not None:
+        rows = rows.filter(user=user)
+    if refused:
+        rows = rows.exclude(outcome=Outcome.IN)
+    return rows.filter(user__username__icontains=name) if name else rows
+
+
 def devices(user: User, current: str) -> list[Device]:
     """Return where a person is signed in, the browser with the session `current` first, then the one seen last."""
     rows = list(UserSession.objects.filter(user=user))
@@ -99,7 +123,7 @@ def devices(user: User, current: str) -> list[Device]:
     made = [
         Device(
             row.pk,
-            name_of(row.user_agent),
+            browser_name(row.user_agent),
             row.user_agent,
             "" if row.ip == NO_ADDRESS else row.ip,
             row.created_at,
@@ -133,10 +157,11 @@ def end_others(user: User, current: str) -> int:
 
 
 def forget_ended() -> None:
-    """Delete expired sessions, and what was noted of sessions that are no more."""
+    """Delete expired sessions, what was noted of sessions that are no more, and old lines of the record."""
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
     gone = ~Exists(Session.objects.filter(session_key=OuterRef("session_key")))
     UserSession.objects.filter(gone).delete()
+    SignIn.objects.filter(at__lt=timezone.now() - KEPT).delete()
 
 
 def _end(user: User, keys: Iterable[str]) -> None:

@@ -27,6 +27,7 @@ OUTSIDE = (
     "account-close",
     "devices",
     "site",
+    "sign-ins",
 )
 
 

@@ -1,4 +1,4 @@
-"""Address of the page on the installation itself."""
+"""Addresses of the pages on the installation itself."""
 
 from __future__ import annotations
 
@@ -7,4 +7,7 @@ from django.urls import path
 from incidents.pages.shell import page
 from incidents.pages.site import views
 
-urlpatterns = [path("site/", page(views.site), name="site")]
+urlpatterns = [
+    path("site/", page(views.site), name="site"),
+    path("site/sign-ins/", page(views.sign_ins), name="sign-ins"),
+]

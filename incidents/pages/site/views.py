@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from incidents import access
 from incidents.content import site as content
+from incidents.storage import devices
+
+A_PAGE = 100
 
 
 @require_GET
@@ -24,3 +28,20 @@ def site(request: HttpRequest) -> HttpResponse:
         "limits": content.limits(),
     }
     return render(request, "site/site.html", context)
+
+
+@require_GET
+def sign_ins(request: HttpRequest) -> HttpResponse:
+    """List who signed in and what was refused, newest first. For administrators of the site only."""
+    access.require_administrator(request.user)
+    name, only = request.GET.get("q", "").replace("\x00", "").strip(), request.GET.get("only", "")
+    rows = devices.sign_ins(refused=only == "refused", name=name)
+    query = request.GET.copy()
+    query.pop("page", None)
+    context = {
+        "rows": Paginator(rows, A_PAGE).get_page(request.GET.get("page")),
+        "q": name,
+        "only": only,
+        "query": f"{query.urlencode()}&" if query else "",
+    }
+    return render(request, "site/sign_ins.html", context)

@@ -265,6 +265,7 @@ MATRIX: dict[str, list[Row]] = {
     # Once there is an administrator, as in the last of the calls, the link is dead (test_accounts.py).
     "first-admin": [Row("open", ok=(200, 401), args=first_link, anonymous=200)],
     "site": [Row("site", args=nothing)],
+    "sign-ins": [Row("site", args=nothing), Row("site", args=nothing, data={"q": "ada", "only": "refused"})],
     "healthz": [Row("open", args=nothing, anonymous=200)],
     "room": [Row("viewer")],
     "findings": [Row("viewer", ok=(302,))],
