@@ -31,6 +31,14 @@ def env_bool(name: str, default: bool) -> bool:
     return value in TRUE
 
 
+def env_choice(name: str, *choices: str) -> str:
+    """Return the value, one of the choices, or an empty text if it is not set."""
+    value = env_str(name)
+    if value and value not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r}: say {' or '.join(choices)}, or leave it out")
+    return value
+
+
 def env_int(name: str, default: int, minimum: int = 0) -> int:
     value = env_str(name)
     if not value:

@@ -15,7 +15,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import embedded, logs, parts
-from config.env import env_bool, env_int, env_list, env_path, env_secret, env_str
+from config.env import env_bool, env_choice, env_int, env_list, env_path, env_secret, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -253,6 +253,9 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = EXHIBIT_MAX_PASTE_BYTES = env_int("EXHIBIT_MAX_PAS
 
 # Whether anybody who reaches the server may create an account (which opens no room). Otherwise by invitation only.
 EXHIBIT_OPEN_SIGNUP = env_bool("EXHIBIT_OPEN_SIGNUP", False)
+# Who must have a second factor: administrators, everybody, or whoever wants one. People who sign in through the
+# identity provider have theirs there.
+EXHIBIT_SECOND_FACTOR = env_choice("EXHIBIT_SECOND_FACTOR", "administrators", "everybody")
 
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",

@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from incidents.errors import NotAllowed, NotAMember, Refused, RoomClosed, WrongSecret
+from incidents.errors import FactorNeeded, NotAllowed, NotAMember, Refused, RoomClosed, WrongSecret
 from incidents.models.people.link import UploadToken, hash_secret
 from incidents.models.people.membership import Membership, Role
 from incidents.models.room.incident import Incident
@@ -128,13 +130,31 @@ def sees_any(user: User | AnonymousUser) -> bool:
     return visible_to(user).exists()
 
 
+def lacks_factor(user: User | AnonymousUser) -> bool:
+    """Tell whether the site asks this person for a second factor, and they have none."""
+    asked = settings.EXHIBIT_SECOND_FACTOR
+    if not asked or not isinstance(user, User) or not user.has_usable_password():
+        return False  # without a password people come by the identity provider, which has its own rules
+    if asked == "administrators" and not (user.is_superuser or user.is_staff):
+        return False
+    return not Authenticator.objects.filter(user=user).exists()
+
+
+def require_factor(user: User | AnonymousUser) -> None:
+    """Raise `FactorNeeded` for people who must set up a second factor before anything else."""
+    if lacks_factor(user):
+        raise FactorNeeded
+
+
 def enter(user: User | AnonymousUser, slug: str, right: Right = Right.READ) -> Room:
     """Return the room as `user` sees it.
 
-    Raises `NotAMember` for strangers and for slugs that do not exist, `NotAllowed` for a member without `right`.
+    Raises `NotAMember` for strangers and for slugs that do not exist, `NotAllowed` for a member without `right`,
+    `FactorNeeded` before the room is looked up.
     """
     if not isinstance(user, User) or not user.is_active:
         raise NotAMember
+    require_factor(user)
     # One database query for all of it: every page begins here and needs the room's counters next.
     mine = Membership.objects.filter(user=user, incident__slug=slug)
     membership = mine.select_related("incident__counter", "incident__next_update_by").first()

@@ -91,5 +91,14 @@ class NotAllowed(Refused):
         self.needed = needed
 
 
+class FactorNeeded(Refused):
+    """The site asks this person for a second factor, and they have none yet."""
+
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__("This site asks for a second factor at sign-in. Set yours up first; then everything is open.")
+
+
 class StoreError(IncidentError):
     """The evidence folder could not be read or written at this moment."""

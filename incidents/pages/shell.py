@@ -7,19 +7,21 @@ from functools import wraps
 from typing import Any
 
 import structlog
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.db import DataError
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
+from incidents import access
 from incidents.access import Right, Room
 from incidents.content.moments import zone_of
-from incidents.errors import NotAMember, Refused, WrongSecret
+from incidents.errors import FactorNeeded, NotAMember, Refused, WrongSecret
 from incidents.models.evidence.artifact import ArtifactState
 from incidents.storage import devices
 from incidents.storage.database import AWAY, no_text
@@ -72,11 +74,22 @@ def page(view: View) -> View:
                     return refusal(request, Refused("Sign in first.", 401))
                 return redirect_to_login(request.get_full_path())
             devices.note_seen(request, request.user)
+            if access.lacks_factor(request.user):
+                return _without_factor(request)
             return answered(view, request, *args, **kwargs)
         except AWAY as error:
             return away(request, str(error))
 
     return inside
+
+
+def _without_factor(request: HttpRequest) -> HttpResponse:
+    """Send somebody who must have a second factor to where they set it up; parts and scripts are refused in words."""
+    needed = FactorNeeded()
+    if wants_json(request) or request.headers.get("HX-Request"):
+        return refusal(request, needed)
+    messages.info(request, needed.message)
+    return redirect("mfa_activate_totp")
 
 
 def open_page(view: View) -> View:

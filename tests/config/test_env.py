@@ -38,6 +38,7 @@ def test_yes_and_no(monkeypatch, text, expected):
         (lambda: env.env_int("EXHIBIT_X", 1), "1.5"),
         (lambda: env.env_int("EXHIBIT_X", 1), "-1"),
         (lambda: env.env_int("EXHIBIT_X", 1, minimum=10), "9"),
+        (lambda: env.env_choice("EXHIBIT_X", "some", "all"), "All"),
     ],
 )
 def test_nonsense_stops_the_start(monkeypatch, read, text):

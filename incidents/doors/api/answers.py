@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern
 from django.utils.cache import add_never_cache_headers
 
+from incidents import access
 from incidents.errors import Refused
 from incidents.storage.database import AWAY, no_text
 
@@ -34,6 +35,7 @@ def resource(view: View) -> View:
             if not request.user.is_authenticated:
                 # Said before the room is looked up: the answer is the same for every room and for nonsense.
                 raise Refused(TOKEN_WORDS if "Authorization" in request.headers else SIGN_IN_WORDS, 401)
+            access.require_factor(request.user)
             try:
                 made = view(request, *args, **kwargs)
             except DataError as error:

@@ -78,6 +78,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
             "links": [*new, ("Sign in", f"{reverse('account_login')}?next={back}")],
         }
         return render(request, "plain.html", context)
+    access.require_factor(request.user)
     if request.method == "POST":
         incident = actions.join(request_user(request), token)
         request.session.pop("invitation", None)

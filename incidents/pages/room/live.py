@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from incidents import access
-from incidents.errors import NotAMember
+from incidents.errors import FactorNeeded, NotAMember
 from incidents.storage import live
 from incidents.storage.database import let_go
 
@@ -34,7 +34,7 @@ async def stream(request: HttpRequest, slug: str) -> HttpResponse | StreamingHtt
     hub = live.hub()
     try:
         room = await _ask(hub, lambda: access.enter(request.user, slug), own_thread=True)
-    except NotAMember:
+    except (NotAMember, FactorNeeded):
         # This view answers errors itself: an EventSource that gets an error page would retry for ever.
         return HttpResponse(status=204 if "Last-Event-ID" in request.headers else 404)
     cursor = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
