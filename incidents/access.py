@@ -137,7 +137,7 @@ def lacks_factor(user: User | AnonymousUser) -> bool:
         return False  # without a password people come by the identity provider, which has its own rules
     if asked == "administrators" and not (user.is_superuser or user.is_staff):
         return False
-    return not Authenticator.objects.filter(user=user).exists()
+    return not Authenticator.objects.filter(user=user).exclude(type=Authenticator.Type.RECOVERY_CODES).exists()
 
 
 def require_factor(user: User | AnonymousUser) -> None:

@@ -29,6 +29,8 @@ log = structlog.get_logger(__name__)
 SEEN_S = 600.0
 """A browser that goes on is noted as seen at most this often by one process."""
 MOST_NOTED = 10_000
+MOST_BROWSERS = 100
+"""A script that signs in every minute would otherwise leave twenty thousand sessions."""
 MOST_AGENT = 300
 NO_ADDRESS = "0.0.0.0"
 """Noted where the server is told none."""
@@ -58,9 +60,11 @@ def note_signed_in(request: HttpRequest, user: User) -> None:
 
 
 def record_in(request: HttpRequest, user: User) -> None:
-    """Note and record that somebody signed in."""
+    """Note and record that somebody signed in; of too many browsers, those seen longest ago are signed out."""
     note_signed_in(request, user)
     _record(request, user, Outcome.IN)
+    rows = UserSession.objects.filter(user=user).order_by("-last_seen_at", "-pk")
+    _end(user, list(rows.values_list("session_key", flat=True)[MOST_BROWSERS:]))
 
 
 def record_wrong_code(request: HttpRequest, user: User) -> None:

@@ -162,3 +162,14 @@ def test_a_closed_account_leaves_no_address(ada: User) -> None:
 def test_a_server_that_is_told_no_address_lets_people_sign_in(ada: User) -> None:
     here = browser(FIREFOX, "")
     assert "not known" in here.get(reverse("devices")).content.decode()
+
+
+def test_of_too_many_browsers_those_seen_longest_ago_are_signed_out(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "MOST_BROWSERS", 2)
+    first, second = browser(FIREFOX), browser(FIREFOX)
+    UserSession.objects.update(last_seen_at=timezone.now() - timedelta(days=1))
+    devices._noted.clear()
+    assert is_in(first)
+    third = browser(FIREFOX)
+    assert [is_in(client) for client in (first, second, third)] == [True, False, True]
+    assert UserSession.objects.count() == 2

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, hotp_value
 from django.contrib.auth.models import User
 from django.test import Client
@@ -78,6 +79,9 @@ def test_an_invitation_waits_until_there_is_one(lead: Room) -> None:
 
 
 def test_who_has_one_or_comes_by_the_identity_provider_is_let_in(lead: Room) -> None:
+    codes = Authenticator.objects.create(user=lead.user, type="recovery_codes", data={})
+    assert client_of(lead).get(reverse("rooms")).status_code == 302, "codes alone are none"
+    codes.delete()
     TOTP.activate(lead.user, SECRET)
     assert client_of(lead).get(reverse("rooms")).status_code == 200
     other = make_user("eve")
