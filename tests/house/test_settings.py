@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-READ = re.compile(r'env_(?:str|bool|int|list|path|secret)\(\s*"([A-Z0-9_]+)"')
+READ = re.compile(r'env_(?:str|bool|choice|int|list|path|secret)\(\s*"([A-Z0-9_]+)"')
 DEPLOYED = {
     "EXHIBIT_URL": "https://exhibit.team.example",
     "SECRET_KEY": "a-long-and-random-text-for-this-test-only-0123456789-abcdef",
