@@ -219,6 +219,7 @@
   list.className = "completion";
   list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", "Suggestions");
+  list.tabIndex = 0; // it scrolls
   list.hidden = true;
   let field = null;
   let active = -1;
