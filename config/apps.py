@@ -1,4 +1,4 @@
-"""Django's app configuration of `config`: load Celery, create the folders of the settings."""
+"""Django's app configurations: `config` loads Celery and creates the folders of the settings; the admin has a site of ours."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.contrib.admin.apps import AdminConfig as DjangosAdminConfig
 
 
 class ExhibitConfig(AppConfig):
@@ -19,3 +20,7 @@ class ExhibitConfig(AppConfig):
         # Django's checks and WhiteNoise complain about folders that are missing at start.
         for folder in settings.FOLDERS:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+class AdminConfig(DjangosAdminConfig):
+    default_site = "config.admin_site.AdminSite"

@@ -82,9 +82,9 @@ SECRET_KEY = env_secret("SECRET_KEY") or secret_key(EXHIBIT_VAR / "secret-key")
 # --- Applications -------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "config",
+    "config.apps.ExhibitConfig",
     "incidents",
-    "django.contrib.admin",
+    "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -102,3 +102,19 @@ def test_it_may_be_asked_of_administrators_only(lead: Room, settings: Any) -> No
     settings.EXHIBIT_SECOND_FACTOR = ""
     assert client.get(reverse("site")).status_code == 200
     assert client.get(reverse("admin:index")).status_code == 200
+
+
+def test_the_form_of_the_admin_lets_nobody_past_a_second_factor(settings: Any) -> None:
+    """It knows nothing of factors: it must not sign anybody in, whoever asks."""
+    careful = make_user("root", is_superuser=True, is_staff=True)
+    TOTP.activate(careful, SECRET)
+    asking = Client()
+    asking.force_login(make_user("eve", is_staff=True))
+    typed = {"username": "root", "password": "a long enough one", "next": "/admin/"}
+    for asked, client in (("", Client()), ("", asking), ("everybody", Client()), ("everybody", asking)):
+        settings.EXHIBIT_SECOND_FACTOR = asked
+        answer = client.post(reverse("admin:login"), typed)
+        assert answer.status_code == 302
+        assert client.session.get("_auth_user_id") != str(careful.pk)
+    assert answer["Location"] == reverse("mfa_activate_totp")
+    assert Client().get(reverse("admin:index"), follow=True).redirect_chain[-1][0].startswith(reverse("account_login"))
