@@ -7,7 +7,6 @@ first page (`up_s`). Writes results/first_paint.json.
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 import time
@@ -19,8 +18,10 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks import inside
 from benchmarks.machine import keep
+from tests.chromium import launch
 from tests.served import Served, served
 
+MEMORY_TOLD = "--enable-precise-memory-info"
 UPLOAD = """
 import json
 from django.contrib.auth.models import User
@@ -96,10 +97,7 @@ def measure(running: Served, rows: int) -> dict[str, Any]:
         time.sleep(1)
     judged = time.perf_counter() - began
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--enable-precise-memory-info"],
-        )  # fmt: skip
+        browser = launch(playwright, MEMORY_TOLD)
         context = browser.new_context(viewport={"width": 1440, "height": 960})
         context.add_cookies([{"name": "sessionid", "value": made["session"], "url": running.url}])
         page = context.new_page()

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
-import shutil
 import statistics
 import sys
 import time
@@ -28,6 +27,7 @@ from playwright.sync_api import Page, sync_playwright
 from benchmarks import inside, shapes
 from benchmarks.machine import keep
 from benchmarks.uploads import TOKEN, put
+from tests.chromium import launch
 from tests.served import ROOT, Served, served
 
 SIZE = 20_000
@@ -35,7 +35,6 @@ SAMPLES = ("001", "000", "002", "003", "004")
 """Each is opened once: a person's sample room is there when it is asked for again."""
 
 WAIT_MS = 120_000
-ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
 #: Whether the page shows a verdict of a judging with this number or a later one, and no file on its way.
 SETTLED = """(number) => {
   const verdict = document.querySelector("#verdict");
@@ -86,7 +85,7 @@ def measure(running: Served, folder: Path, times: int) -> dict[str, Any]:
     samples = written(folder / "vmstat.txt", shapes.vmstat())
     first, further, sampled, steps = [], [], [], []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGS)
+        browser = launch(playwright)
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         for number in range(times):
             room = inside.room(running)

@@ -10,7 +10,6 @@ seconds. Writes results/timeline.json.
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
 import sys
 import time
@@ -20,14 +19,14 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks import inside
-from benchmarks.first_paint import STATE, UPLOAD, made_truss
+from benchmarks.first_paint import MEMORY_TOLD, STATE, UPLOAD, made_truss
 from benchmarks.machine import keep
+from tests.chromium import launch
 from tests.served import Served, served
 
 SHOWS = 5
 JUDGED_S = 3600
 TICK = os.sysconf("SC_CLK_TCK")
-CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--enable-precise-memory-info"]  # fmt: skip
 
 
 def cpu_of_tree(root: int) -> float:
@@ -140,7 +139,7 @@ def measure(running: Served, rows: int) -> dict[str, Any]:
     shown: list[dict[str, float]] = []
     steps: dict[str, list[tuple[float, float]]] = {}
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        browser = launch(playwright, MEMORY_TOLD)
         context = browser.new_context(viewport={"width": 1440, "height": 960})
         context.add_cookies([{"name": "sessionid", "value": made["session"], "url": running.url}])
         page = context.new_page()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -168,18 +168,20 @@ def forget_ended() -> None:
     SignIn.objects.filter(at__lt=timezone.now() - KEPT).delete()
 
 
-def _end(user: User, keys: Iterable[str]) -> None:
+def _end(user: User, keys: Sequence[str]) -> None:
+    if not keys:
+        return
     with transaction.atomic():
+        Session.objects.filter(session_key__in=keys).delete()
+        UserSession.objects.filter(session_key__in=keys).delete()
         for key in keys:
-            Session.objects.filter(session_key=key).delete()
-            UserSession.objects.filter(session_key=key).delete()
             live.end_streams(user.pk, session=key)
-            log.info("account.signed_out_elsewhere", user=user.pk)
+    log.info("account.signed_out_elsewhere", user=user.pk, browsers=len(keys))
 
 
-def _valid(user: User, keys: Iterable[str]) -> set[str]:
+def _valid(user: User, keys: Sequence[str]) -> set[str]:
     """Return the keys of sessions in which this person is signed in; a new password ends the others."""
-    live_sessions = Session.objects.filter(session_key__in=list(keys), expire_date__gt=timezone.now())
+    live_sessions = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
     expected = user.get_session_auth_hash()
     made = set()
     for session in live_sessions:

@@ -60,10 +60,8 @@ class Engine:
             try:
                 self._replace(views, spill)
                 return
-            except (
-                duckdb.Error
-            ):  # it has put something into the folder, or broke; if the views are at fault, `add` says so
-                pass
+            except duckdb.Error:
+                pass  # it has put something into its folder, or broke; if the views are at fault, `add` says so
         self._connect(memory_mb, spill)
         self.add(views)
 
