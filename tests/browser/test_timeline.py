@@ -33,6 +33,18 @@ def details_of(frame: Locator) -> Locator:
     return about
 
 
+def box_of_name(frame: Locator, label: str) -> dict[str, float]:
+    """Give the box of a lane's name, found and measured in one step: a change of size writes all names anew."""
+    box: dict[str, float] = frame.evaluate(
+        """(frame, label) => {
+          const names = [...frame.querySelectorAll(".tl-names li")];
+          return names.find((name) => name.textContent.includes(label)).getBoundingClientRect().toJSON();
+        }""",
+        label,
+    )
+    return box
+
+
 def drag(page: Page, frame: Locator, begin: float, end: float) -> None:
     canvas = frame.locator("canvas.tl-canvas")
     canvas.scroll_into_view_if_needed()
@@ -101,8 +113,7 @@ def test_a_click_on_a_span_selects_it_and_shows_its_lines(ada: Page, sample_room
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box
-    row = frame.locator(".tl-names li", has_text="3731/1").bounding_box()
-    assert row
+    row = box_of_name(frame, "3731/1")
     ada.mouse.click(box["x"] + box["width"] / 2, row["y"] + row["height"] / 2)
     expect(frame.locator(".tl-selected")).to_contain_text("2.473 s")
     expect(frame.locator(".tl-panel")).to_contain_text("shmat(16777281, 0x3C0000000, IPC_ALLOC)")
@@ -453,8 +464,7 @@ def test_labels_are_whole_or_missing_and_the_tooltip_leaves_its_span_free(ada: P
     expect(tip).to_contain_text(re.compile(r"9\.3\d* – 11\.7\d*"))
     expect(tip).to_contain_text(re.compile(r"\d+ % of the [\d.]+ s in view"))
     expect(tip).to_contain_text("lines 14 and 30")
-    row = frame.locator(".tl-names li", has_text="3731/1").bounding_box()
+    row = box_of_name(frame, "3731/1")
     shown = tip.bounding_box()
-    assert row
     assert shown
     assert shown["y"] >= row["y"] + row["height"] or shown["y"] + shown["height"] <= row["y"]
