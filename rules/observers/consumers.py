@@ -64,8 +64,8 @@ TOTALS = ("MemTotal", "Total")
 
 HOLDERS = {
     "SUnreclaim": 0.1, "PageTables": 0.05, "KernelStack": 0.02, "VmallocUsed": 0.1, "Percpu": 0.05, "Slab": 1.0, "AnonPages": 1.0,
-    "Shmem": 1.0, "Cached": 1.0, "Anon": 1.0, "Kernel": 1.0, "ZFS File Data": 1.0, "Page cache": 1.0, "Free (freelist)": 1.0,
-    "Hugetlb": 1.0,
+    "Shmem": 1.0, "Cached": 1.0, "Anon": 1.0, "User/Anon": 1.0, "Kernel": 1.0, "ZFS": 1.0, "ZFS File Data": 1.0, "Page cache": 1.0,
+    "Page Cache": 1.0, "Free": 1.0, "Free (freelist)": 1.0, "Free (cachelist)": 1.0, "Hugetlb": 1.0,
 }  # fmt: skip
 """What holds memory, with the part from which it stands out: the kernel's own needs little, programs and caches may have
 all of it and are only told."""
@@ -269,8 +269,9 @@ def _states(case: CaseTables) -> Iterator[Sighting]:
 def _memory(case: CaseTables) -> Iterator[Sighting]:
     """Yield what holds the memory of a host, by the figures of /proc/meminfo and their like."""
     columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value"]
-    rows = case.scan("meminfo", columns, pl.col("value") > 0)
-    key = ["artifact_id", "part", "sample"]
+    unit = pl.col("unit").fill_null("kb").replace("kb", "kB")  # what is counted in pages is never told as kB
+    rows = case.scan("meminfo", [*columns, "unit"], pl.col("value") > 0).with_columns(unit)
+    key = ["artifact_id", "part", "sample", "unit"]
     whole = rows.filter(pl.col("name").is_in(TOTALS)).group_by(key).agg(pl.col("value").max().alias("all"))
     held = (
         rows.filter(pl.col("name").is_in(list(HOLDERS)))
@@ -283,13 +284,14 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
     for row in held.iter_rows(named=True):
         share = row["value"] / row["all"]
         least = HOLDERS[row["name"]]
+        holds = "is" if row["name"].startswith("Free") else "holds"
         yield Sighting(
             "consumer",
             row["name"],
-            f"{row['name']} holds {figure(row['value'], 'kB')}, {figure(100 * share, '%')} of the memory",
+            f"{row['name']} {holds} {figure(row['value'], row['unit'])}, {figure(100 * share, '%')} of the memory",
             row["name"],
             row["value"],
-            "kB",
+            row["unit"],
             (Lines(row["artifact_id"], row["line_no"], row["line_no"], row["name"]),),
             **place(row),
             t_from=row["t_local"],

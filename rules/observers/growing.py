@@ -44,6 +44,9 @@ GROWTH = 0.1
 ANY_LEVEL = 1024.0
 """Minimum rise in kB of a memory figure; less is noise of any running system."""
 
+LEVEL_UNIT = {"meminfo": "kB", "counters": "count"}
+"""Unit of the levels of a table whose rows name none."""
+
 COMMAND = "command"
 """Group of the numbers that stood alone below a command."""
 
@@ -63,9 +66,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield rising series, the largest growth of its own first value first."""
     found = [
         *_processes(case),
-        *_levels(case, "meminfo", ["name"], "kB"),
+        *_levels(case, "meminfo", ["name", "unit"]),
         *_used(case),
-        *_levels(case, "counters", ["grp", "item", "name"], ""),
+        *_levels(case, "counters", ["grp", "item", "name"]),
         *_commands(case),
     ]
     return sorted(found, key=lambda s: -(s.share or 0.0))
@@ -118,15 +121,16 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
             yield _sighting(row, f"{who} {words}", f"The {words} of {who}", column, unit, {"counter": f"ps.{column}"})
 
 
-def _levels(case: CaseTables, table: str, by: list[str], unit: str) -> Iterator[Sighting]:
+def _levels(case: CaseTables, table: str, by: list[str]) -> Iterator[Sighting]:
     keys = [*PLACE_COLUMNS[:3], *by]
     columns = [*PLACE_COLUMNS, *by, "line_no", "t_local", "value", *(["mode"] if table == "counters" else [])]
     rows = case.scan(table, columns).filter(~pl.col("name").fill_null("").str.contains(NEVER_GIVEN_BACK))
     if table == "counters":
         rows = rows.filter((pl.col("mode") == "level") & pl.col("grp").ne_missing(COMMAND))
-    for row in rising(rows, keys, "value", ANY_LEVEL if unit else 5.0).iter_rows(named=True):
-        who = " ".join(str(row[k]) for k in by if row[k])
-        yield _sighting(row, who, who, str(row["name"]), unit or "count", {"counter": str(row["name"])})
+    for row in rising(rows, keys, "value", ANY_LEVEL if table == "meminfo" else 5.0).iter_rows(named=True):
+        who = " ".join(str(row[k]) for k in by if k != "unit" and row[k])
+        unit = {"kb": "kB"}.get(row["unit"], row["unit"]) if row.get("unit") else LEVEL_UNIT[table]
+        yield _sighting(row, who, who, str(row["name"]), unit, {"counter": str(row["name"])})
 
 
 def _commands(case: CaseTables) -> Iterator[Sighting]:

@@ -84,3 +84,14 @@ def test_open_files_that_only_rise_are_a_leak(command: str, sizes: tuple[int, in
     rows = [{"line_no": n, "grp": "command", "name": command, "value": float(v)} for n, v in enumerate(sizes, 1)]
     made = list(observe(Case.of_tables({"counters": rows})))
     assert any({"event": "open-files-grow"} in s.seen and (s.share or 0) >= 0.5 for s in made) is leaks
+
+
+@pytest.mark.parametrize(("unit", "word"), [("kb", "kB"), ("pages", "pages")])
+def test_a_figure_of_memory_rises_in_its_own_unit(unit: str, word: str) -> None:
+    rows = [
+        {"line_no": n, "sample": n, "part": 1, "name": "Kernel", "value": v, "unit": unit}
+        for n, v in enumerate((10_000.0, 15_000.0, 20_000.0), 1)
+    ]
+    (made,) = observe(Case.of_tables({"meminfo": rows}))
+    assert made.headline.startswith(f"Kernel rose by 10,000 {word} in 3 samples")
+    assert made.unit == word

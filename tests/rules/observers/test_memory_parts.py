@@ -88,3 +88,21 @@ def test_memory_that_is_accounted_for(more: dict[str, float]) -> None:
 
 def test_a_part_of_meminfo_says_nothing_of_the_rest() -> None:
     assert [s for s in meminfo(MemTotal=16e6, MemFree=1e6) if s.name == "unlisted_kb"] == []
+
+
+def by_use(unit: str | None) -> list[str]:
+    named = {"Kernel": 400.0, "ZFS": 500.0, "Free": 100.0, "Total": 1000.0}
+    rows = [
+        {"line_no": n, "sample": 1, "part": 1, "name": k, "value": v, "unit": unit}
+        for n, (k, v) in enumerate(named.items(), 3)
+    ]
+    return [s.headline for s in observe(Case.of_tables({"meminfo": rows}))]
+
+
+def test_memory_by_use_has_the_unit_of_its_rows() -> None:
+    assert by_use("kb") == [
+        "ZFS holds 500 kB, 50 % of the memory",
+        "Kernel holds 400 kB, 40 % of the memory",
+        "Free is 100 kB, 10 % of the memory",
+    ]
+    assert by_use("pages")[0] == "ZFS holds 500 pages, 50 % of the memory"

@@ -17,10 +17,11 @@ Tables: meminfo (unit kb or pages; pct for the used share of lsps), with the nam
 same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb).
 Clock: none, or the wall clock of the marks.
 Traps: free prints kB unless an option chooses another unit, and does not print the unit: with small numbers it stays unknown. swap -l
-counts blocks of 512 bytes. ::memstat prints pages first, with -v (11.4) also the parts of a use, named `use/part`. free prints its
+counts blocks of 512 bytes. ::memstat prints pages (8 kB on SPARC, 4 kB on x86) and beside them MB or rounded bytes, which tell how
+large a page is: its figures are kB. With -v (11.4) it prints also the parts of a use, named `use/part`. free prints its
 labels in the language of the session (`Speicher:`, `Échange:`). `buffers/cache` was a separate line up to procps 3.2 (`buffers` in
 busybox). free -b is recognised by figures that are all multiples of 1024.
-Known gaps: figures in MB or % beside pages are not stored; figures of free -h are rounded; a stamp that a loop prints before the
+Known gaps: shares (%) of ::memstat are not stored; figures of free -h are rounded; a stamp that a loop prints before the
 heading of free is not read.
 """
 
@@ -57,9 +58,12 @@ SWAP_HEAD = r"^swapfile +dev +swaplo +[^ 0-9]+ +[^ 0-9]+"
 SWAP_L = r"^(\S+)[ \t]+([0-9]+,[0-9]+|-)[ \t]+([0-9]+)(K?)[ \t]+([0-9]{1,15})K?[ \t]+([0-9]{1,15})K?(?:[ \t].*)?$"
 MEMSTAT_HEAD = r"^[ \t]*(?:Page Summary|Usage Type/Subtype) +Pages +"
 MEMSTAT = (
-    r"^[ \t]*([A-Za-z](?:[^ \t]|[ \t][A-Za-z(])*)[ \t]{2,}([0-9]{1,15})(?:[ \t]+[0-9.]+[kKmMgGtT]?)?"
+    r"^[ \t]*([A-Za-z](?:[^ \t]|[ \t][A-Za-z(])*)[ \t]{2,}([0-9]{1,15})(?:[ \t]+([0-9.]+)([kKmMgGtT]?))?"
     r"(?:[ \t]+[0-9.]+%(/ *[0-9.]+%)?)?$"
 )
+PAGE_FROM = 4096
+"""Minimum number of pages of a row of ::memstat whose rounded size tells the size of a page."""
+
 _OWNS = {
     "proc": (PROC, "linux", "proc(5)", "cat /proc/meminfo"),
     "free": (rf"{FREE_HEAD}|{FREE}", "linux", "free(1)", "free -k"),
@@ -79,7 +83,7 @@ FORMATS = tuple(
     Format(
         kind="meminfo",
         variant=variant,
-        version="1",
+        version="2" if variant == "memstat" else "1",
         systems=(system,),
         tables=("counters",)
         if variant == "buddyinfo"
@@ -361,18 +365,28 @@ def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read pages by use; a row with two shares (`%Tot/%Subt`) is a part of the use above it and named `ZFS/ZFS Metadata`."""
+    """Read memory by use, in kB where a row above or this one tells the size of a page, else in pages.
+
+    A row with two shares (`%Tot/%Subt`) is a part of the use above it and named `ZFS/ZFS Metadata`.
+    """
     line = pl.col("line")
     head = line.str.contains(MEMSTAT_HEAD)
     rows = _sampled(frame, head, state)
     out.read(rows.filter(head | line.str.contains(RULE))["line_no"])
-    groups = line.str.extract_groups(MEMSTAT).struct.rename_fields(["name", "value", "share"])
-    rows = rows.with_columns(g=groups).unnest("g").filter(pl.col("name").is_not_null() & ~head)
+    fields = ["name", "value", "size", "suffix", "share"]
+    groups = line.str.extract_groups(MEMSTAT).struct.rename_fields(fields)
+    in_mb = pl.when(head).then(line.str.contains(r"Pages +MB\b")).forward_fill()
+    rows = rows.with_columns(in_mb.fill_null(state.get("in_mb", False)).alias("in_mb"), groups.alias("g")).unnest("g")
+    if len(rows):
+        state["in_mb"] = rows["in_mb"][-1]
+    rows = rows.filter(pl.col("name").is_not_null() & ~head).with_columns(pl.col("value").cast(pl.Float64))
+    page_kb = pl.coalesce(_page_kb().forward_fill(), pl.lit(state.get("page_kb"), pl.Float64))
+    rows = rows.with_columns(page_kb=page_kb)
     part = pl.col("share").is_not_null()
     use = pl.when(~part).then(pl.col("name")).forward_fill()
     rows = rows.with_columns(use=pl.coalesce(use, pl.lit(state.get("use"), pl.String)))
     if len(rows):
-        state["use"] = rows["use"][-1]
+        state["use"], state["page_kb"] = rows["use"][-1], rows["page_kb"][-1]
     out.add(
         "meminfo",
         rows.select(
@@ -380,7 +394,16 @@ def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
             "t_local",
             "sample",
             name=pl.when(part).then(pl.concat_str("use", "name", separator="/")).otherwise(pl.col("name")),
-            value=pl.col("value").cast(pl.Float64),
-            unit=pl.lit("pages"),
+            value=pl.col("value") * pl.col("page_kb").fill_null(1.0),
+            unit=pl.when(pl.col("page_kb").is_null()).then(pl.lit("pages")).otherwise(pl.lit("kb")),
         ),
     )
+
+
+def _page_kb() -> pl.Expr:
+    """Return the kB of a page by what a row of ::memstat prints beside its pages: a power of two near the rounded ratio."""
+    factor = pl.col("suffix").str.to_uppercase().replace_strict(_SUFFIX, default=None, return_dtype=pl.Float64)
+    factor = pl.when(pl.col("suffix") != "").then(factor).when("in_mb").then(_SUFFIX["M"])
+    ratio = pl.col("size").cast(pl.Float64, strict=False) * factor / pl.col("value")
+    known = (pl.col("value") >= PAGE_FROM) & ratio.is_between(2.0, 1024.0)
+    return pl.when(known).then(pl.lit(2.0) ** ratio.log(2).round())

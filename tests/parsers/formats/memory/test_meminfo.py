@@ -143,3 +143,27 @@ def test_free_speaks_other_languages(heading, memory, swap):
         ("SwapUsed", 0.0),
         ("SwapFree", 2097152.0),
     ]
+
+
+BY_USE = """Page Summary                Pages                MB  %Tot
+------------     ----------------  ----------------  ----
+Kernel                     131072  {kernel:16}   25%
+Anon                       393216  {anon:16}   75%
+Exec and libs                   3  {least:16}    0%
+Total                      524291  {total:16}
+"""
+
+
+@pytest.mark.parametrize(("page_kb", "kernel_kb"), [(4, 524288.0), (8, 1048576.0), (64, 8388608.0)])
+def test_memory_by_use_is_told_in_kb_of_pages_as_large_as_the_size_beside_them_says(page_kb, kernel_kb):
+    pages = {"kernel": 131072, "anon": 393216, "least": 3, "total": 524291}
+    text = BY_USE.format(**{k: v * page_kb // 1024 for k, v in pages.items()})
+    rows = read_bytes(text.encode(), Hints(kind="meminfo", variant="memstat")).table("meminfo")
+    assert rows.select("name", "value", "unit").rows()[0] == ("Kernel", kernel_kb, "kb")
+    assert rows.select("name", "value", "unit").rows()[2] == ("Exec and libs", 3.0 * page_kb, "kb")
+
+
+def test_memory_by_use_stays_in_pages_where_no_size_stands_beside_them():
+    text = "\n".join(line[:33] for line in BY_USE.format(kernel=0, anon=0, least=0, total=0).splitlines()) + "\n"
+    rows = read_bytes(text.encode(), Hints(kind="meminfo", variant="memstat")).table("meminfo")
+    assert rows.select("name", "value", "unit").rows()[0] == ("Kernel", 131072.0, "pages")
