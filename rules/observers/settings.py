@@ -1,6 +1,6 @@
 """Settings that a signature knows as a risk: a remark, until another observation shows their effect.
 
-Standing out: a parameter, a figure of memory or a limit that a signature with `parameter` knows by its name and value.
+Standing out: a parameter or a limit that a signature with `parameter` knows by its name and value.
 Normal: all others, those that were commented out or overridden, and what a signature calls harmless. The share is small
 whatever the setting, so that what was measured comes first, and no setting alone becomes a lead.
 What the calls of a trace set is told with its course.
@@ -19,7 +19,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, lines_of, place
 from rules.signatures.signatures import Seen, Signature, recognise
 
-OBSERVER = Observer("settings", "Which settings are a risk?", ("params", "meminfo"))
+OBSERVER = Observer("settings", "Which settings are a risk?", ("params",))
 
 SHARE = 0.05
 """Share of a setting that nobody has seen to cost anything: below every measure that stands out."""
@@ -33,7 +33,7 @@ MOST_SETTINGS = 20_000
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield settings that a signature knows as a risk, those that name a mechanism outright first."""
-    found = [*_params(case), *_meminfo(case)]
+    found = list(_params(case))
     found.sort(key=lambda x: (RISKS.index(x[0].strength), x[1].lines[0].line_from))
     return [sighting for _, sighting in found]
 
@@ -56,22 +56,6 @@ def _params(case: CaseTables) -> Iterator[tuple[Signature, Sighting]]:
     )
     for row in rows.iter_rows(named=True):
         yield from _risk(row, f" of {row['entity']}" if row["entity"] else "")
-
-
-def _meminfo(case: CaseTables) -> Iterator[tuple[Signature, Sighting]]:
-    group = [*PLACE_COLUMNS, "name"]
-    number = pl.col("value").is_finite() & pl.col("name").is_not_null()
-    at = pl.col("line_no").arg_max()
-    rows = (
-        case.scan("meminfo", [*group, "value", "unit", "line_no", "line_end"], number)
-        .group_by(group)
-        .agg(pl.col(c).get(at) for c in ("value", "unit", "line_no", "line_end"))
-        .sort(*PLACE_COLUMNS, "line_no", "name", nulls_last=True)
-        .head(MOST_SETTINGS)
-        .collect(engine="streaming")
-    )
-    for row in rows.iter_rows(named=True):
-        yield from _risk({**row, "num": row["value"], "value": f"{row['value']:.15g}"}, "")
 
 
 def _risk(row: Mapping[str, Any], whose: str) -> Iterator[tuple[Signature, Sighting]]:

@@ -62,18 +62,15 @@ def test_what_names_a_mechanism_comes_first_and_the_same_setting_once(know: Call
     assert [(s.headline, s.lines[0].line_from) for s in made] == [("b is empty", 2), ("a is x", 1)]
 
 
-def test_a_figure_of_memory_counts_with_its_last_value(know: Callable[..., None]) -> None:
-    know(({"parameter": "HugePages_Free", "value": "< 10"}, "remark"))
-    made = seen(meminfo=[{"name": "HugePages_Free", "value": 99.0}, {"name": "HugePages_Free", "value": 3.0}])
-    assert [(s.headline, s.value, s.lines[0].line_from) for s in made] == [("HugePages_Free is 3", 3.0, 2)]
-
-
 def test_odd_rows_and_nothing_give_nothing(know: Callable[..., None]) -> None:
     know(({"parameter": "a", "value": "> 0"}, "remark"))
     assert seen() == []
-    assert (
-        seen(meminfo=[{"name": "a", "value": float("nan")}, {"name": None, "value": 1.0}], params=[{"name": "a"}]) == []
-    )
+    assert seen(params=[{"name": "a"}, {"name": "a", "num": float("nan")}]) == []
+
+
+def test_a_figure_of_memory_is_no_setting_of_another_system_with_its_name() -> None:
+    assert seen(params=[{"name": "shmem", "value": "1"}]) != []
+    assert seen(meminfo=[{"name": "Shmem", "value": 1.0}]) == []
 
 
 def test_settings_that_no_signature_knows_are_normal() -> None:
