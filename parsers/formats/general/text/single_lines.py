@@ -218,6 +218,12 @@ _ADDRESSES = frozenset(
 )
 
 
+ENVIRONMENT = re.compile(
+    r'[ \t]*(?:envp\[[0-9]+\]:[ \t]+(?P<name>[A-Za-z_]\w*)=(?P<value>.+)|"(?P<quoted>[A-Z_][A-Z0-9_]*)=(?P<held>[^"]+)",?)'
+)
+"""One variable of a list of a process's or container's environment: of pargs -e, and of inspect's `"Env": [`."""
+
+
 @dataclass(frozen=True)
 class Pair:
     """A name and its value. `setting`: it was assigned, not counted; `num` and `unit` where the value is a figure."""
@@ -250,9 +256,14 @@ def pairs_of(line: str) -> list[Pair]:
     [('max_connections', '100', True)]
     >>> [(p.name, p.num) for p in pairs_of("cwnd:10 ssthresh:7 mss:1448")], pairs_of("please set swappiness = 10")
     ([('cwnd', 10.0), ('ssthresh', 7.0), ('mss', 1448.0)], [])
+    >>> [(p.name, p.value) for p in (*pairs_of("envp[2]: MALLOC_ARENA_MAX=2"), *pairs_of('"LD_PRELOAD=libjemalloc.so.2",'))]
+    [('MALLOC_ARENA_MAX', '2'), ('LD_PRELOAD', 'libjemalloc.so.2')]
     """
     if len(line) > LONGEST:
         return []
+    if variable := ENVIRONMENT.fullmatch(line):
+        name, value = variable["name"] or variable["quoted"], (variable["value"] or variable["held"]).strip()
+        return [Pair(name, value, figure_of(value)[0], None, True)]
     tokens = line.split()
     held = [found for found in map(_TOKEN.fullmatch, tokens) if found]
     if len(held) >= 2 and len(held) * 5 >= len(tokens) * 3:
