@@ -21,19 +21,22 @@ ROW = [*KEYS, "line_no", "line_end", "t_local", "first"]
 
 @dataclass(frozen=True)
 class Beside:
-    """A column that is told beside a measure: `says` is a sentence with {value}, the median (`most`: the maximum) if it is
-    above 0."""
+    """A column that is told beside a measure: `says` is a sentence with {value}, if it is above 0.
+
+    The value is the median (`most`: the maximum; `least`: the minimum).
+    """
 
     column: str
     unit: str
     says: str
     most: bool = False
+    least: bool = False
 
     @property
     def value(self) -> pl.Expr:
         """Return the figure of a series."""
         known = pl.col(self.column).filter(pl.col(self.column).is_finite())
-        return known.max() if self.most else known.median()
+        return known.max() if self.most else known.min() if self.least else known.median()
 
 
 @dataclass(frozen=True)

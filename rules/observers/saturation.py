@@ -10,6 +10,7 @@ bounds are its practice: 80 % for what queues at random arrivals.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import polars as pl
 
@@ -54,7 +55,7 @@ SWAP_USED_PCT = 50.0
 """Bound of used swap: half of it means that memory was short for long, and it may run out."""
 
 MEMORY = (
-    Beside("free_kb", "kB", "{value} were free"),
+    Beside("free_kb", "kB", "at least {value} were free", least=True),
     Beside("w", "", "up to {value} threads were swapped out", most=True),
     Beside("bi_kbps", "kB per s", "{value} were read from devices"),
     Beside("po_kbps", "kB per s", "up to {value} were written out", most=True),
@@ -295,9 +296,28 @@ def _pressure(case: CaseTables) -> Iterator[Sighting]:
 
 FREE = ("MemAvailable", "MemFree")
 
+AVAILABLE = Measure(
+    "free_memory_pct",
+    100.0 * pl.col("value") / pl.col("total"),
+    "%",
+    5.0,
+    "{value} of the memory was free or could be freed (least: {worst})",
+    "memory",
+    low=True,
+    seen=({"counter": "free_memory_pct"},),
+    beside=(Beside("value", "kB", "there were at least {value} of it", least=True),),
+)
+
+ONLY_FREE = replace(
+    AVAILABLE,
+    says="{value} of the memory was free, not counting what the file cache would give back (least: {worst})",
+    shown=False,
+)
+"""Of a kernel or tool that does not print what is available: little is free on any host that reads files."""
+
 
 def _memory(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the free part of memory, of what is available without writing anything out."""
+    """Yield the free part of memory, of what is available without writing anything out where that is printed."""
     rows = case.scan(
         "meminfo",
         ["artifact_id", "host", "phase", "clock", "part", "sample", "line_no", "line_end", "t_local", "name", "value"],
@@ -313,14 +333,5 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         .filter(pl.col("total") > 0)
         .with_columns(pl.lit(False).alias("first"))
     )
-    m = Measure(
-        "free_memory_pct",
-        100.0 * pl.col("value") / pl.col("total"),
-        "%",
-        5.0,
-        "{value} of the memory was free or could be freed (least: {worst})",
-        "memory",
-        low=True,
-        seen=({"counter": "free_memory_pct"},),
-    )
-    yield from sightings(joined, [m])
+    yield from sightings(joined.filter(pl.col("name") == FREE[0]), [AVAILABLE])
+    yield from sightings(joined.filter(pl.col("name") != FREE[0]), [ONLY_FREE])

@@ -110,4 +110,22 @@ def test_swapping_weighs_by_the_samples_in_which_it_is_felt(rates: tuple[float, 
 
 def test_swapping_is_told_with_what_was_free() -> None:
     made = seen(vmstat=[{"so_kbps": 900.0, "free_kb": 14_000_000.0, "w": 0}])["swap_out_kbps"]
-    assert made.beside == "meanwhile 14,000,000 kB were free"
+    assert made.beside == "meanwhile at least 14,000,000 kB were free"
+
+
+def left(**values: float) -> Sighting:
+    rows = [{"line_no": n, "sample": 1, "part": 1, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 2)]
+    (made,) = observe(Case.of_tables({"meminfo": rows}))
+    return made
+
+
+def test_available_memory_is_told_as_a_part_and_in_kb() -> None:
+    made = left(MemTotal=8e6, MemFree=1e5, MemAvailable=2e5)
+    assert made.headline == "2.50 % of the memory was free or could be freed (least: 2.50 %)"
+    assert (made.beside, made.normal) == ("meanwhile there were at least 200,000 kB of it", False)
+
+
+def test_little_free_memory_says_nothing_where_the_cache_could_give_more() -> None:
+    made = left(MemTotal=8e6, MemFree=1e5, Cached=5e6)
+    assert made.headline.startswith("1.25 % of the memory was free, not counting what the file cache would give back")
+    assert (made.normal, made.seen) == (True, ())
