@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.memory_parts import groups, huge_pages, no_swap, unlisted
+from rules.observers.memory_parts import groups, huge_pages, mapped_by, no_swap, pieces, unlisted
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
-from rules.observers.samples import Measure, sampled, sightings
+from rules.observers.samples import Beside, Measure, sampled, sightings
 from rules.signatures.signatures import Seen
 from rules.writing.process_words import process_named, process_words
 
@@ -64,7 +64,7 @@ TOTALS = ("MemTotal", "Total")
 
 HOLDERS = {
     "SUnreclaim": 0.1, "PageTables": 0.05, "KernelStack": 0.02, "VmallocUsed": 0.1, "Percpu": 0.05, "Slab": 1.0, "AnonPages": 1.0,
-    "Shmem": 1.0, "Cached": 1.0, "Anon": 1.0, "User/Anon": 1.0, "Kernel": 1.0, "ZFS": 1.0, "ZFS File Data": 1.0, "Page cache": 1.0,
+    "Shmem": 1.0, "Cached": 1.0, "BuffCache": 1.0, "Anon": 1.0, "User/Anon": 1.0, "Kernel": 1.0, "ZFS": 1.0, "ZFS File Data": 1.0, "Page cache": 1.0,
     "Page Cache": 1.0, "Free": 1.0, "Free (freelist)": 1.0, "Free (cachelist)": 1.0, "Hugetlb": 1.0,
 }  # fmt: skip
 """What holds memory, with the part from which it stands out: the kernel's own needs little, programs and caches may have
@@ -85,7 +85,7 @@ STATES = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield who uses most, what stands out first."""
-    sources = (_processes, _states, _maps, _segments, _memory, unlisted, huge_pages, groups, no_swap)
+    sources = (_processes, _states, _maps, _segments, _memory, unlisted, huge_pages, groups, no_swap, pieces)
     found = [sighting for source in sources for sighting in source(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 
@@ -249,8 +249,9 @@ def _counted(rows: pl.LazyFrame, by: list[str], least: int, subject: str, says: 
 
 def _states(case: CaseTables) -> Iterator[Sighting]:
     """Yield threads that spend their time waiting for a processor, a lock or a page."""
-    rows = sampled(case, "microstates", [name for name, _, _ in STATES], ["pid", "lwp", "comm"])
-    named = rows.with_columns(process_named().alias("who"))
+    rows = sampled(case, "microstates", ["usr", "sys", *(name for name, _, _ in STATES)], ["pid", "lwp", "comm"])
+    ran = pl.col("usr") + pl.col("sys").fill_null(0.0)
+    named = rows.with_columns(process_named().alias("who"), ran.alias("ran"))
     for column, subject, did in STATES:
         m = Measure(
             f"{column}_pct",
@@ -262,6 +263,7 @@ def _states(case: CaseTables) -> Iterator[Sighting]:
             100.0,
             kind="consumer",
             seen=({"counter": f"microstate.{column}"},),
+            beside=(Beside("ran", "%", "it ran {value}"),),
         )
         yield from sightings(named, [m], ["who"])
 
@@ -270,13 +272,13 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
     """Yield what holds the memory of a host, by the figures of /proc/meminfo and their like."""
     columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value"]
     unit = pl.col("unit").fill_null("kb").replace("kb", "kB")  # what is counted in pages is never told as kB
-    rows = case.scan("meminfo", [*columns, "unit"], pl.col("value") > 0).with_columns(unit)
+    rows = case.scan("meminfo", [*columns, "unit"], pl.col("value") >= 0).with_columns(unit)
     key = ["artifact_id", "part", "sample", "unit"]
     whole = rows.filter(pl.col("name").is_in(TOTALS)).group_by(key).agg(pl.col("value").max().alias("all"))
     held = (
         rows.filter(pl.col("name").is_in(list(HOLDERS)))
         .join(whole, on=key, nulls_equal=True)
-        .filter(pl.col("value") <= pl.col("all"))
+        .filter((pl.col("value") <= pl.col("all")) & (pl.col("value") > 0))
         .sort("value", descending=True)
         .unique(["artifact_id", "name"], keep="first", maintain_order=True)
         .collect(engine="streaming")
@@ -284,6 +286,7 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
     for row in held.iter_rows(named=True):
         share = row["value"] / row["all"]
         least = HOLDERS[row["name"]]
+        beside, also = mapped_by(row, rows) if row["name"] == "PageTables" else (None, ())
         holds = "is" if row["name"].startswith("Free") else "holds"
         yield Sighting(
             "consumer",
@@ -292,12 +295,13 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
             row["name"],
             row["value"],
             row["unit"],
-            (Lines(row["artifact_id"], row["line_no"], row["line_no"], row["name"]),),
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], row["name"]), *also),
             **place(row),
             t_from=row["t_local"],
             t_to=row["t_local"],
             against="the memory of the host",
             against_value=row["all"],
+            beside=beside,
             # A kernel that holds ten times what it usually does holds what programs would need.
             share=min(1.0, share / least / 2) if least < 1 else share,
             seen=({"counter": row["name"]},) if share >= least else (),

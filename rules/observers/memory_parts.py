@@ -1,4 +1,4 @@
-"""What memory is set aside for: huge pages that nobody uses, memory listed for nobody, no swap, a control group's memory.
+"""What memory is set aside for: huge pages, memory listed for nobody, no swap, free pages in pieces, a group's memory.
 
 For `consumers`. A quarter of a group's memory in the page cache is no want of memory: the kernel gives it back.
 Source: Linux Documentation/admin-guide/mm/hugetlbpage.rst; cgroup-v1/memory.rst, section 5.2; cgroup-v2.rst, memory.stat.
@@ -6,13 +6,14 @@ Source: Linux Documentation/admin-guide/mm/hugetlbpage.rst; cgroup-v1/memory.rst
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Sighting, figure, place
+from rules.observers.observer import MOST, Lines, Sighting, figure, place
 
 IDLE_KB = 1024.0 * 1024
 """Minimum size of huge pages that nobody uses to be worth a word: 1 GiB."""
@@ -43,6 +44,20 @@ UNLISTED = 0.25
 """Minimum part of the memory that nobody is listed for: firmware and the kernel's own code hold a few percent."""
 
 CITED = ("MemTotal", "MemFree", "AnonPages", "Slab")
+
+MAPPED = ("Mapped", "ShmemHugePages", "HugePages_Total")
+"""What stands beside page tables, by the names of /proc/meminfo: files and shared memory that they map, and huge pages,
+which need a five-hundredth of the tables."""
+
+ORDER = re.compile(r"order([0-9]+)")
+LARGE_ORDER = 9
+"""Order of a block as large as a huge page of x86: 512 pages."""
+
+SMALL_PART = 0.5
+"""Minimum part of a zone's free pages that lie single to be worth a word; a zone in good order holds most in large blocks."""
+
+FREE_PAGES = 16_384.0
+"""Minimum number of free pages of a zone whose pieces are worth a word (64 MB of 4 kB)."""
 
 CACHE = ("cache", "file")
 """Names of a group's page cache, of version 1 and 2."""
@@ -164,6 +179,64 @@ def no_swap(case: CaseTables) -> Iterator[Sighting]:
             **place(row),
             t_from=row["t_local"],
             t_to=row["t_local"],
+            normal=True,
+        )
+
+
+def mapped_by(row: Mapping[str, Any], rows: pl.LazyFrame) -> tuple[str | None, tuple[Lines, ...]]:
+    """Return what page tables map and whether any of it lies in huge pages, with the lines that say so."""
+    same = [pl.col(k).eq_missing(pl.lit(row[k])) for k in ("artifact_id", "part", "sample")]
+    held = rows.filter(*same, pl.col("name").is_in(MAPPED)).collect(engine="streaming")
+    value = {r["name"]: r for r in held.iter_rows(named=True)}
+    if "Mapped" not in value:
+        return None, ()
+    told = [n for n in MAPPED if n in value]
+    said = [f"{n} is {figure(value[n]['value'], 'count' if n == MAPPED[-1] else 'kB')}" for n in told]
+    lines = (Lines(row["artifact_id"], value[n]["line_no"], value[n]["line_no"], n) for n in told)
+    return ", ".join(said), tuple(lines)
+
+
+def pieces(case: CaseTables) -> Iterator[Sighting]:
+    """Yield zones of memory whose free pages lie in small pieces, by /proc/buddyinfo; of several samples the last."""
+    order = pl.col("name").str.extract(ORDER.pattern).cast(pl.Int64)
+    keys = [*PLACE_COLUMNS, "part", "item"]
+    pages = pl.col("value") * pl.lit(2.0) ** pl.col("order")
+    zones = (
+        case.scan(
+            "counters", [*keys, "grp", "name", "sample", "value", "line_no", "t_local"], pl.col("grp") == "buddyinfo"
+        )
+        .with_columns(order.alias("order"))
+        .filter(pl.col("order").is_between(0, 30) & (pl.col("value") >= 0) & pl.col("value").is_finite())
+        .filter(pl.col("sample").eq_missing(pl.col("sample").max().over(keys)))
+        .group_by(keys)
+        .agg(
+            pages.sum().alias("free"),
+            pages.filter(pl.col("order") == 0).sum().alias("single"),
+            pl.col("value").filter(pl.col("order") >= LARGE_ORDER).sum().alias("large"),
+            pl.col("line_no").first(),
+            pl.col("t_local").first(),
+        )
+        .filter((pl.col("free") >= FREE_PAGES) & (pl.col("single") >= SMALL_PART * pl.col("free")))
+        .sort("artifact_id", "line_no")
+        .collect(engine="streaming")
+    )
+    for row in zones.head(MOST).iter_rows(named=True):
+        share = row["single"] / row["free"]
+        yield Sighting(
+            "consumer",
+            f"{row['item']} free pages",
+            f"{figure(row['single'], 'count')} of the {figure(row['free'], 'count')} free pages of {row['item']},"
+            f" {figure(100 * share, '%')}, lie single; {figure(row['large'], 'count')} free blocks have 512 pages or more",
+            "single_pages",
+            row["single"],
+            "pages",
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], row["item"]),),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="the free pages of the zone",
+            against_value=row["free"],
+            share=share,
             normal=True,
         )
 

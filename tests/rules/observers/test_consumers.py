@@ -129,3 +129,12 @@ def test_threads_of_the_kernel_are_told_apart_from_programs() -> None:
 def test_nobody_is_taken_for_the_kernel(more: dict[str, Any]) -> None:
     made = listing({"cpu_pct": 90.0, "rss_kb": 0.0, "vsz_kb": 0.0, **more})
     assert not any({"event": "kernel-thread-busy"} in s.seen for s in made)
+
+
+def test_a_thread_that_waits_is_told_with_how_much_it_ran() -> None:
+    rows = [
+        {"line_no": n, "sample": n, "pid": 9, "comm": "worker", "usr": usr, "sys": 2.0, "lat": 70.0}
+        for n, usr in enumerate((10.0, 12.0, 14.0), 3)
+    ]
+    made = list(observe(Case.of_tables({"microstates": rows})))
+    assert made[0].beside == "meanwhile it ran 14 %"

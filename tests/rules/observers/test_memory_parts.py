@@ -106,3 +106,36 @@ def test_memory_by_use_has_the_unit_of_its_rows() -> None:
         "Free is 100 kB, 10 % of the memory",
     ]
     assert by_use("pages")[0] == "ZFS holds 500 pages, 50 % of the memory"
+
+
+def buddies(*zones: tuple[str, list[float]]) -> list[Sighting]:
+    rows = [
+        {"line_no": n, "sample": 1, "part": 1, "grp": "buddyinfo", "item": zone, "name": f"order{i}", "value": v}
+        for n, (zone, blocks) in enumerate(zones, 1)
+        for i, v in enumerate(blocks)
+    ]
+    return list(observe(Case.of_tables({"counters": rows})))
+
+
+def test_free_pages_that_lie_single_are_told_with_what_is_left_of_large_blocks() -> None:
+    (one,) = buddies(
+        ("node 0 Normal", [90_000.0, 1_000.0, *[0.0] * 7, 3.0, 1.0]), ("node 0 DMA32", [9_000.0, *[0.0] * 9, 20.0])
+    )
+    assert one.headline == (
+        "90,000 of the 94,560 free pages of node 0 Normal, 95.2 %, lie single; 4 free blocks have 512 pages or more"
+    )
+    assert (one.normal, one.lines[0].line_from) == (True, 1)
+
+
+def test_a_zone_with_few_free_pages_or_most_of_them_in_blocks_says_nothing_of_its_pieces() -> None:
+    assert buddies(("node 0 DMA", [16_000.0])) == []
+    assert buddies(("node 0 Normal", [20_000.0, *[0.0] * 9, 20.0])) == []
+
+
+def test_page_tables_are_told_with_what_they_map() -> None:
+    told = meminfo(MemTotal=1e6, Mapped=8e4, PageTables=6e4, ShmemHugePages=0.0, HugePages_Total=0.0)
+    (one,) = [s for s in told if s.subject == "PageTables"]
+    assert one.beside == "Mapped is 80,000 kB, ShmemHugePages is 0 kB, HugePages_Total is 0"
+    assert [line.line_from for line in one.lines] == [4, 3, 5, 6]
+    (alone,) = [s for s in meminfo(MemTotal=1e6, PageTables=6e4) if s.subject == "PageTables"]
+    assert (alone.beside, len(alone.lines)) == (None, 1)
