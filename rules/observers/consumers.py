@@ -70,6 +70,9 @@ HOLDERS = {
 """What holds memory, with the part from which it stands out: the kernel's own needs little, programs and caches may have
 all of it and are only told."""
 
+PRINTED = {"BuffCache": "buff/cache"}
+"""How tools print what /proc/meminfo has no name for."""
+
 KERNEL = r"^\[|^(kworker|ksoftirqd|migration|rcu_|watchdog|cpuhp|kdevtmpfs|idle_inject|irq/)"
 """Names of threads of the kernel, of which every host has hundreds."""
 
@@ -287,11 +290,12 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         share = row["value"] / row["all"]
         least = HOLDERS[row["name"]]
         beside, also = mapped_by(row, rows) if row["name"] == "PageTables" else (None, ())
+        who = PRINTED.get(row["name"], row["name"])
         holds = "is" if row["name"].startswith("Free") else "holds"
         yield Sighting(
             "consumer",
-            row["name"],
-            f"{row['name']} {holds} {figure(row['value'], row['unit'])}, {figure(100 * share, '%')} of the memory",
+            who,
+            f"{who} {holds} {figure(row['value'], row['unit'])}, {figure(100 * share, '%')} of the memory",
             row["name"],
             row["value"],
             row["unit"],

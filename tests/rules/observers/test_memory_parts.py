@@ -139,3 +139,8 @@ def test_page_tables_are_told_with_what_they_map() -> None:
     assert [line.line_from for line in one.lines] == [4, 3, 5, 6]
     (alone,) = [s for s in meminfo(MemTotal=1e6, PageTables=6e4) if s.subject == "PageTables"]
     assert (alone.beside, len(alone.lines)) == (None, 1)
+
+
+def test_what_files_hold_is_told_by_the_word_that_top_and_free_print() -> None:
+    told = meminfo(MemTotal=1000.0, MemFree=100.0, BuffCache=700.0)
+    assert [s.headline for s in told] == ["buff/cache holds 700 kB, 70 % of the memory"]

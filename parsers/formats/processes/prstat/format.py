@@ -14,7 +14,8 @@ Samples::
     %Cpu(s):  5.9 us,  5.9 sy,  0.0 ni, 88.2 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st
 
 Tables: ps; microstates (-m); counters (tables of -a -t -J -T -Z: grp prstat_user, prstat_project, prstat_task, prstat_zone, item = name;
-topas: grp topas, iface, filesystem); vmstat (load1, and top's lines of CPU, memory and swap); mpstat (`%Cpu0`); iostat, hosts (topas).
+topas: grp topas, iface, filesystem); vmstat (load1, and top's lines of CPU, memory and swap); meminfo (top of Linux: its figures of
+memory by their names in /proc/meminfo); mpstat (`%Cpu0`); iostat, hosts (topas).
 Clock: top prints a time of day (wall-local; the date only on macOS, or where a mark or a prompt shows it), topas a date too; prstat has none.
 Traps: each line of a head is a separate row of vmstat, with the same sample. `Total:` belongs to the report above it, so a
 leading one is a report whose rows were cut off. SIZE and RSS carry K, M, G; top's cells without a suffix are KiB.
@@ -27,6 +28,7 @@ Known gaps: topas -D, -L and -C, PgSp and RES of its processes, top's bars (key 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import polars as pl
 
@@ -55,9 +57,9 @@ FORMATS = tuple(
     Format(
         kind="prstat",
         variant=variant,
-        version="2",
+        version="3" if variant == "top" else "2",
         systems=systems,
-        tables=("ps", "microstates", "vmstat", "mpstat", "iostat", "counters", "hosts"),
+        tables=("ps", "microstates", "vmstat", "meminfo", "mpstat", "iostat", "counters", "hosts"),
         man=man,
         example=example,
         clocks=("none", "wall-local"),
@@ -104,6 +106,20 @@ FIRST_LINE = r"^load averages: |^Mem: [0-9]+K used, [0-9]+K free, [0-9]+K shrd"
 CPU = r"^(?:%?Cpu\(s\):|CPU(?: states)?:|(?:Load Avg: [0-9., ]+)?CPU usage:) "
 STATES_LINE = r"^CPU states: +(?:cpu +user|[0-9.,]+% (?:user|usr|idle))"
 MEMORY = r"^(KiB|MiB|GiB|TiB|[kKMGT])?i?B? ?(Mem|Swap)(?:ory)? ?: "
+FIGURES = {
+    ("Mem", "total"): "MemTotal",
+    ("Mem", "used"): "MemUsed",
+    ("Mem", "free"): "MemFree",
+    ("Mem", "buff/cache"): "BuffCache",
+    ("Mem", "buffers"): "Buffers",
+    ("Swap", "total"): "SwapTotal",
+    ("Swap", "used"): "SwapUsed",
+    ("Swap", "free"): "SwapFree",
+    ("Swap", "cached"): "Cached",
+    ("Swap", "avail Mem"): "MemAvailable",
+}
+"""Names of /proc/meminfo by the line of top and the word behind the figure."""
+
 DETAIL = (
     r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap:|ARC: |DB (?:activity|I/O|disk): |Please wait"
     r"|%?Cpu[0-9]+ *:|CPU ?[0-9]+: |CPU[0-9]* *states: "
@@ -323,6 +339,7 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
         ),
         "swap_used_kb": pl.when(what == "Swap").then(amount("[Uu]sed(?:[.,]|$)")),
     }
+    _memory(host.with_columns(what=what), amount, out)
     host = host.with_columns(**cells)
     measured = ["load1", *cells]
     out.add(
@@ -331,6 +348,22 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
             "line_no", "sample", "t_local", *measured
         ),
     )
+
+
+def _memory(host: pl.DataFrame, amount: Callable[[str], pl.Expr], out: Tables) -> None:
+    """Write the figures of a head that prints the memory's total, as top of Linux does, by their names in /proc/meminfo."""
+    whole = host.filter(pl.col("what").is_not_null() & amount("total,").is_not_null())
+    if whole.is_empty():
+        return
+    figures = [amount(f"{word}(?:[., ]|$)").alias(word) for word in {w for _, w in FIGURES}]
+    rows = whole.with_columns(figures).select(
+        "line_no",
+        "sample",
+        "t_local",
+        *(pl.when(pl.col("what") == on).then(pl.col(word)).alias(name) for (on, word), name in FIGURES.items()),
+    )
+    long = rows.unpivot(list(FIGURES.values()), index=["line_no", "sample", "t_local"], variable_name="name")
+    out.add("meminfo", long.drop_nulls("value").sort("line_no", maintain_order=True).with_columns(unit=pl.lit("kb")))
 
 
 def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:

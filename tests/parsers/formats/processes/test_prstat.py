@@ -98,6 +98,21 @@ top - 00:00:01 up 2 min,  2 users,  load average: 0.33, 0.22, 0.09
     )
     assert host["free_kb"][2] == pytest.approx(3365.7 * 1024)
     assert host.select("swap_free_kb", "swap_used_kb").row(3) == (2047.0 * 1024, 1024.0)
+    memory = dict(reading.table("meminfo").select("name", "value").rows())
+    assert {k: round(v / 1024, 1) for k, v in memory.items()} == {
+        "MemTotal": 3770.8,
+        "MemFree": 3365.7,
+        "MemUsed": 211.9,
+        "BuffCache": 193.3,
+        "SwapTotal": 2048.0,
+        "SwapFree": 2047.0,
+        "SwapUsed": 1.0,
+        "MemAvailable": 3339.2,
+    }
+    assert reading.table("meminfo").select("line_no", "sample", "unit").unique().sort("line_no").rows() == [
+        (4, 1, "kb"),
+        (5, 1, "kb"),
+    ]
     process = reading.table("ps").row(0, named=True)
     assert (process["vsz_kb"], process["rss_kb"], process["cpu_time_s"], process["pri"]) == (
         161888.0,
@@ -230,3 +245,17 @@ def test_each_cpu_that_top_lists_is_a_row(cpus, form, wide):
     rows = reading.table("mpstat").select("sample", "cpu", "usr", "sys", "nice", "idle").rows()
     assert rows == [(1, n, us / 10, sy / 10, ni / 10, idle / 10) for n, (us, sy, ni, idle) in enumerate(cpus)]
     assert reading.account.account.unknown == 0
+
+
+def test_older_heads_of_top_give_the_same_figures_of_memory_and_those_of_other_systems_none():
+    line = "top - 10:00:00 up 1 day,  load average: 0.23, 0.22, 0.09\n"
+    old = f"{line}Mem:   8053800k total,  7262704k used,   791096k free,   200500k buffers\n"
+    old += "Swap:  4194300k total,     1200k used,  4193100k free,  5100200k cached\n"
+    memory = dict(read_bytes(old.encode(), PLAIN_TOP).table("meminfo").select("name", "value").rows())
+    assert (memory["MemTotal"], memory["Buffers"], memory["Cached"]) == (8053800.0, 200500.0, 5100200.0)
+    solaris = "load averages:  0.02,  0.03,  0.05;  up 10+02:03:04   10:00:00\n"
+    solaris += "Memory: 64G phys mem, 12G free mem, 8G total swap, 8G free swap\n"
+    assert "meminfo" not in read_bytes(solaris.encode(), PLAIN_TOP).tables
+
+
+PLAIN_TOP = Hints(kind="prstat", variant="top")
