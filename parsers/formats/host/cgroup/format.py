@@ -24,7 +24,8 @@ Traps: `max` means that there is no limit: `num` is NULL. `num` of cpu.max is co
 throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 also has totals that include the children (`total_...`). A value alone
 (`max`, `200000 100000`) means nothing without the file's name: it is read only below a name, a mark or a prompt with `cat FILE` (one
 value under one prompt is not recognised). The group is the file's directory, else the directory of pwd or cd. v1 prints 2^63 less a page
-for no limit. Known gaps: cpuset, hugetlb, rdma, memory.numa_stat (lines are recognised, figures are not stored).
+for no limit, also in memory.stat: a row of params without a number. Known gaps: cpuset, hugetlb, rdma, memory.numa_stat (lines are
+recognised, figures are not stored).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ OTHER = (
 """Lines of other files of a group, and errors of grep and cat: recognised, but their figures are not stored."""
 MARKED = rf"^(?:==> |[^\t]*[$#%>] ?(?:sudo )?cat )((?:[^ \t]*/)?)({_FILE})(?: <==)?[ \t]*$"
 """Line that names the file of the lines below: printed by head and tail for several files, or a prompt with `cat FILE`."""
-UNLIMITED = r"^hierarchical_[a-z_]+_limit 92233720368547[0-9]{5}$"
+UNLIMITED = r"^(hierarchical_[a-z_]+_limit) (92233720368547[0-9]{5})$"
 """memory.stat (v1) of a group without a limit."""
 PLACE = r"^(?:[^\t]*[$#%>] ?cd )?(/sys/fs/cgroup/[^ \t:]*)$"
 """Output of pwd, or a cd: the directory of the files below."""
@@ -83,7 +84,7 @@ _USES = r"(?:current|peak|usage_in_bytes|max_usage_in_bytes|failcnt|usage)$"
 FORMAT = Format(
     kind="cgroup",
     variant="linux",
-    version="4",
+    version="5",
     systems=("linux",),
     tables=("counters", "params"),
     man="cgroups(7), kernel cgroup-v2",
@@ -163,7 +164,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         )
         throttled = pl.col("file").str.starts_with("blkio.throttle.io_service").fill_null(False)
         same = pl.col("body").str.contains(SPLIT) & throttled  # the same bytes, split in another way
-        out.read(frame.filter(same | pl.col("body").str.contains(UNLIMITED))["line_no"])
+        out.read(frame.filter(same)["line_no"])
         rows = [_keyed(frame), _devices(frame), _device_io(frame), _pressure(frame), _values(frame)]
         counter_rows.add(pl.concat(rows, how="diagonal_relaxed").with_columns(grp=pl.lit("cgroup")), out, state)
         _params(frame, out)
@@ -310,7 +311,7 @@ def _values(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _params(frame: pl.DataFrame, out: Tables) -> None:
-    """Write limits: a single value, quota and period of cpu.max, one row for each key of io.max."""
+    """Write limits: a single value, quota and period of cpu.max, each key of io.max, and those of memory.stat that are none."""
     body, file = pl.col("body"), pl.col("file")
     # `max 12` in memory.events is a count, not a limit.
     other = file.str.contains(_USES) | file.str.contains(r"\.(?:stat|events|pressure)")
@@ -334,5 +335,13 @@ def _params(frame: pl.DataFrame, out: Tables) -> None:
     devices = pairs.select(
         "line_no", "t_local", entity="group", name=name, value=value, num=value.cast(pl.Float64, strict=False)
     )
-    rows = pl.concat([limits, devices, _device_limits(frame)]).sort("line_no", maintain_order=True)
+    none = frame.filter(body.str.contains(UNLIMITED)).select(
+        "line_no",
+        "t_local",
+        entity="group",
+        name=body.str.extract(UNLIMITED, 1),
+        value=body.str.extract(UNLIMITED, 2),
+        num=pl.lit(None, pl.Float64),
+    )
+    rows = pl.concat([limits, devices, _device_limits(frame), none]).sort("line_no", maintain_order=True)
     out.add("params", rows.with_columns(scope=pl.lit("cgroup"), active=pl.lit(True)))

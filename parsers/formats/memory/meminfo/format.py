@@ -83,7 +83,7 @@ FORMATS = tuple(
     Format(
         kind="meminfo",
         variant=variant,
-        version="2" if variant == "memstat" else "1",
+        version="2" if variant in ("memstat", "proc") else "1",
         systems=(system,),
         tables=("counters",)
         if variant == "buddyinfo"
@@ -100,7 +100,10 @@ FORMATS = tuple(
 
 _PATTERNS = {name: re.compile(own) for name, (own, *_) in _OWNS.items()}
 _WORDS = {
-    "proc": ("MemTotal:", "MemFree:", "HugePages_Total:", "PageTables:", "SwapTotal:", "AnonPages:"),
+    "proc": (
+        *("MemTotal:", "MemFree:", "MemAvailable:", "HugePages_Total:", "PageTables:", "SwapTotal:", "AnonPages:"),
+        *("SUnreclaim:", "SReclaimable:", "KReclaimable:", "Committed_AS:"),
+    ),
     "free": ("Mem:", "buffers/cache:", "buffers:", *(f"{said}{colon}" for said in LABELS["Mem"] for colon in ":：")),
     "buddyinfo": (", zone ",),
     "lsps": ("Paging Space", "Page Space"),

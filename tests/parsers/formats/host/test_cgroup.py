@@ -130,3 +130,14 @@ def test_what_grep_could_not_read_is_no_figure():
     reading = read_bytes(text)
     assert reading.table("counters")["name"].to_list() == ["cache", "rss"]
     assert reading.account.account.unknown == 0
+
+
+def test_a_limit_of_memory_stat_that_is_none_is_a_setting_without_a_number():
+    text = "# cat /sys/fs/cgroup/memory/batch/memory.stat\ncache 4096\nrss 8192\nhierarchical_memory_limit {}\n"
+    reading = read_bytes(text.format(9223372036854771712).encode())
+    assert reading.table("params").select("line_no", "entity", "name", "value", "num", "scope").rows() == [
+        (4, "/batch", "hierarchical_memory_limit", "9223372036854771712", None, "cgroup")
+    ]
+    assert reading.table("counters")["name"].to_list() == ["cache", "rss"]
+    bounded = read_bytes(text.format(536870912).encode())
+    assert bounded.table("counters")["name"].to_list() == ["cache", "rss", "hierarchical_memory_limit"]

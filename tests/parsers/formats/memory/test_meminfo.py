@@ -167,3 +167,9 @@ def test_memory_by_use_stays_in_pages_where_no_size_stands_beside_them():
     text = "\n".join(line[:33] for line in BY_USE.format(kernel=0, anon=0, least=0, total=0).splitlines()) + "\n"
     rows = read_bytes(text.encode(), Hints(kind="meminfo", variant="memstat")).table("meminfo")
     assert rows.select("name", "value", "unit").rows()[0] == ("Kernel", 131072.0, "pages")
+
+
+def test_a_few_lines_of_meminfo_that_were_searched_for_are_recognised_by_their_names():
+    text = "# grep -E 'Committed|Reclaimable' /proc/meminfo\nKReclaimable:     812345 kB\nSReclaimable:     712345 kB\nCommitted_AS:    9123456 kB\n"
+    rows = read_bytes(text.encode()).table("meminfo")
+    assert rows.select("line_no", "name", "value", "unit").rows()[2] == (4, "Committed_AS", 9123456.0, "kb")
