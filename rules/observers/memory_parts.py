@@ -245,9 +245,13 @@ def groups(case: CaseTables) -> Iterator[Sighting]:
     """Yield what the memory of each control group is: pages of files, or of its programs; and whether it has a limit."""
     names = [*CACHE, *OWN, DROPPED_FIRST, *LIMITS]
     key = [*PLACE_COLUMNS, "item"]
+    # Unknown text has a group's memory only if it holds what stands beside it in the daemon's answer.
+    answers = ((pl.col("grp") == "text") & (pl.col("name") == "usage")).any().over("artifact_id")
+    listed = case.scan("counters", [*key, "sample", "t_local", "grp", "name", "value", "line_no"])
     rows = (
-        case.scan("counters", [*key, "sample", "t_local", "grp", "name", "value", "line_no"])
-        .filter((pl.col("grp") == "cgroup") & pl.col("name").is_in(names) & pl.col("value").is_finite())
+        pl.concat([listed.with_columns(answers.alias("answers")), _unlimited(case)], how="diagonal_relaxed")
+        .filter((pl.col("grp") == "cgroup") | ((pl.col("grp") == "text") & pl.col("answers")))
+        .filter(pl.col("name").is_in(names) & pl.col("value").is_not_nan())
         .sort("sample", "line_no")
         .group_by([*key, "name"], maintain_order=True)
         .last()
@@ -258,9 +262,27 @@ def groups(case: CaseTables) -> Iterator[Sighting]:
         named = {row["name"]: row for row in one.iter_rows(named=True)}
         cache = next((named[n] for n in CACHE if n in named), None)
         own = next((named[n] for n in OWN if n in named), None)
-        if cache is None or own is None or cache["value"] < 0 or own["value"] < 0 or cache["value"] + own["value"] <= 0:
+        if cache is None or own is None or min(cache["value"], own["value"]) < 0:
+            continue
+        if not 0 < cache["value"] + own["value"] < NO_LIMIT:
             continue
         yield _group(cache, own, named)
+
+
+def _unlimited(case: CaseTables) -> pl.LazyFrame:
+    """Return the limits of groups that are none, as rows of counters with an infinite value."""
+    none = (pl.col("scope") == "cgroup") & pl.col("name").is_in(LIMITS) & pl.col("num").is_null()
+    rows = case.scan("params", [*PLACE_COLUMNS, "entity", "scope", "name", "num", "line_no", "t_local"], none)
+    return rows.rename({"entity": "item"}).select(
+        *PLACE_COLUMNS,
+        "item",
+        "t_local",
+        "name",
+        "line_no",
+        sample=pl.lit(1, pl.Int64),
+        grp=pl.lit("cgroup"),
+        value=pl.lit(float("inf")),
+    )
 
 
 def _group(cache: Mapping[str, Any], own: Mapping[str, Any], named: Mapping[str, Mapping[str, Any]]) -> Sighting:
@@ -275,7 +297,7 @@ def _group(cache: Mapping[str, Any], own: Mapping[str, Any], named: Mapping[str,
         lines.append(dropped)
     if (limit := next((named[n] for n in LIMITS if n in named), None)) is not None:
         none = limit["value"] >= NO_LIMIT
-        words += f"; {limit['name']} is {figure(limit['value'], 'bytes')}{', which is none' if none else ''}"
+        words += f"; {limit['name']} is {'none' if none else figure(limit['value'], 'bytes')}"
         lines.append(limit)
     return Sighting(
         "consumer",

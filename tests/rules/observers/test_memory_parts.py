@@ -63,6 +63,28 @@ def test_a_groups_memory_is_mostly_pages_of_files() -> None:
     assert group(cache=900.0) == group(rss=1.0) == group(cache=0.0, rss=0.0) == []
 
 
+def test_a_group_without_a_limit_says_so() -> None:
+    counters = [
+        {"line_no": n, "sample": 1, "part": 1, "grp": "cgroup", "item": "/a", "name": k, "value": 100.0}
+        for n, k in enumerate(("cache", "rss"), 2)
+    ]
+    limit = {"line_no": 9, "part": 1, "scope": "cgroup", "name": "hierarchical_memory_limit", "value": "92"}
+    made = list(observe(Case.of_tables({"counters": counters, "params": [{**limit, "entity": "/a"}]})))
+    assert made[0].headline.endswith("; hierarchical_memory_limit is none")
+    assert made[0].lines[-1].line_from == 9
+    of_another = list(observe(Case.of_tables({"counters": counters, "params": [{**limit, "entity": "/b"}]})))
+    assert "limit" not in of_another[0].headline
+
+
+@pytest.mark.parametrize(("beside", "n"), [("usage", 1), ("memory", 0)])
+def test_the_answer_of_a_container_daemon_is_known_by_the_usage_beside(beside: str, n: int) -> None:
+    rows = [
+        {"line_no": i, "sample": 1, "part": 1, "grp": "text", "name": k, "value": v}
+        for i, (k, v) in enumerate({"cache": 300.0, "rss": 100.0, beside: 400.0}.items(), 2)
+    ]
+    assert len(list(observe(Case.of_tables({"counters": rows}).with_text()))) == n
+
+
 LISTED = {"MemTotal": 16e6, "MemFree": 1e6, "Cached": 2e6, "AnonPages": 3e6, "Slab": 1e6, "PageTables": 1e5}
 
 
