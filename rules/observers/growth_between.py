@@ -3,8 +3,8 @@
 Standing out: a counter that a signature knows, or whose name says that it should stand still, and that grew between two
 totals of one host (`counter_growth` decides which two belong together: two `nstat -az`, two `netstat -s`, two
 `vmstat -s`); for each second where both have times. A program with at least `MORE` processes more than before and twice
-as many; a process whose memory grew by half and `GREW_KB`; those that used a processor for at least half of the time
-between. Normal: counters and processes that stay as they are.
+as many; a process whose memory, or memory of the host that cannot be given back, grew by half and `GREW_KB`; those that used
+a processor for at least half of the time between. Normal: counters and processes that stay as they are.
 Worked example: nstat of 10:00 has TcpExtListenOverflows 128, that of 10:01 has 145: 17 more in 60 s, 0.28 per s.
 Cost: one aggregation of the listings, the growth is a derived table. Source: netstat(1), nstat(8): totals since boot mean
 something only as differences; ps(1).
@@ -24,7 +24,9 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.still_counters import moving
 from rules.writing.process_words import process_words
 
-OBSERVER = Observer("growth-between", "What grew between two artifacts of one host?", ("counters", "ps"), across=True)
+OBSERVER = Observer(
+    "growth-between", "What grew between two artifacts of one host?", ("counters", "ps", "meminfo"), across=True
+)
 
 MORE = 20
 """Minimum number of further processes of one program: fewer come and go on any host."""
@@ -38,6 +40,11 @@ GREW_KB = 102_400.0
 GREW = 1.5
 """Minimum ratio of a process's memory after and before."""
 
+HELD = (
+    "SUnreclaim", "AnonPages", "Shmem", "PageTables", "KernelStack", "Percpu", "VmallocUsed", "Unevictable", "Kernel", "Anon", "User/Anon",
+)  # fmt: skip
+"""Figures of memory that the kernel cannot give back when it is asked for; caches may grow as they like."""
+
 BUSY = 0.5
 """Minimum part of the time between two listings that a process was on a processor."""
 
@@ -49,6 +56,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield counters that grew, then what changed between two listings of processes, the largest first."""
     yield from _counters(case)
     yield from sorted(_processes(case), key=lambda s: -(s.share or 0.0))
+    yield from _memory(case)
 
 
 def _counters(case: CaseTables) -> Iterator[Sighting]:
@@ -117,6 +125,38 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
         for earlier, later in pairwise(frames):
             yield from _programs(earlier, later)
             yield from _grown(earlier, later)
+
+
+def _memory(case: CaseTables) -> Iterator[Sighting]:
+    """Yield memory that cannot be given back and is much more than in the artifact before of the same host."""
+    keys = ["host", "phase", "name"]
+    value, before = pl.col("value"), pl.col("value_before")
+    columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value", "unit"]
+    known = pl.col("host").is_not_null() & pl.col("name").is_in(HELD) & (value > 0) & value.is_finite()
+    rows = (
+        case.scan("meminfo", columns, known & (pl.col("unit") == "kb"))
+        .sort("artifact_id", "part", "sample", "line_no")
+        .group_by("artifact_id", *keys, maintain_order=True)
+        .last()
+        .with_columns(pl.col("value", "artifact_id", "line_no").shift(1).over(keys).name.suffix("_before"))
+        .filter((value >= GREW * before) & (value - before >= GREW_KB))
+        .sort(value - before, "artifact_id", "line_no", descending=[True, False, False])
+        .head(LISTINGS)
+        .collect(engine="streaming")
+    )
+    for row in rows.iter_rows(named=True):
+        yield Sighting(
+            "growth",
+            row["name"],
+            f"{row['name']} holds {figure(row['value'], 'kB')}, {figure(row['value_before'], 'kB')} in the listing before",
+            row["name"],
+            row["value"],
+            "kB",
+            _pair(row),
+            **place(row),
+            against="the listing before",
+            against_value=row["value_before"],
+        )
 
 
 def _listing(rows: pl.LazyFrame, of: dict[str, Any]) -> pl.DataFrame:

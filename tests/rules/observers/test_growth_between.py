@@ -74,6 +74,30 @@ def test_a_process_on_a_processor_meanwhile(used: float, n: int) -> None:
     ][:n]
 
 
+def memory(*files: dict[str, float], host: str | None = "db", unit: str = "kb") -> list[Sighting]:
+    rows = [
+        {"artifact_id": a, "host": host, "line_no": n, "part": 1, "sample": 1, "name": k, "value": v, "unit": unit}
+        for a, file in enumerate(files, 1)
+        for n, (k, v) in enumerate(file.items(), 1)
+    ]
+    return list(observe(Case.of_tables({"meminfo": rows})))
+
+
+def test_memory_that_cannot_be_given_back_grew_between_two_files() -> None:
+    (made,) = memory({"Cached": 1e5, "SUnreclaim": 2e5}, {"Cached": 9e6, "SUnreclaim": 4e5})
+    assert made.headline == "SUnreclaim holds 400,000 kB, 200,000 kB in the listing before"
+    assert [(c.artifact, c.line_from, c.role) for c in made.lines] == [(2, 2, "later"), (1, 2, "earlier")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [(2e5, 2.9e5, {}), (1e4, 9e4, {}), (4e5, 2e5, {}), (2e5, 4e5, {"host": None}), (2e5, 4e5, {"unit": "pages"})],
+    ids=["less than half", "less than 100 MiB", "fell", "unknown host", "other unit"],
+)
+def test_memory_that_grew_little_or_that_nothing_compares_says_nothing(before: float, after: float, more: Any) -> None:
+    assert memory({"SUnreclaim": before}, {"SUnreclaim": after}, **more) == []
+
+
 def test_one_listing_and_nothing_say_nothing() -> None:
     assert listings([{"comm": "java"}] * 50) == []
     assert listings() == []
