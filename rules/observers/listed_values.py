@@ -1,8 +1,9 @@
 """What stands out in a listing that no format knows: a cell unlike the others of its column, one near its limit, errors.
 
 Standing out: of a column of figures with at least `ROWS` rows, a cell that is `TIMES` times the middle one and more than half of
-their sum; a percentage of `NEAR_PCT` or more in a column of use, or a used amount beside its limit; a column of errors, drops,
-retries or restarts that is not 0. Normal: even columns, numbers that are names (pid, port, inode), empty columns of errors.
+their sum; a percentage of `NEAR_PCT` or more in a column of use, or a used amount beside its limit or before it in one cell; a
+column of errors, drops, retries or restarts that is not 0. Normal: even columns, numbers that are names (pid, port, inode), empty
+columns of errors. Of cells with their limit the fullest is kept as a measure.
 Bad states are read as complaints by the general reader.
 Worked example: `NAME CPU(cores)`, web-1 12m, web-2 11m, web-3 985m, web-4 13m: "CPU(cores) of web-3 is 985m, the others 12m
 (middle of 3)". `/dev/sda1 20G 19G 1G 97% /`: "Use% of /dev/sda1 (/) is 97%".
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
 from typing import Any
@@ -77,6 +78,9 @@ USED = re.compile(r"(?i)(?:used|usage|in[ _]use|current|cur|active|allocated|all
 LIMIT = re.compile(
     r"(?i)(?:limit|max(?:imum)?|max_.*|hard|hard limit|quota|capacity|size|1k-blocks|total|configured|allowed|inodes)"
 )
+
+OF_LIMIT = re.compile(r"(?i)(\S.*?) ?/ ?(?:limit|max(?:imum)?|quota|capacity|total)")
+"""Columns whose cells hold what is used and its limit: `MEM USAGE / LIMIT` of docker and podman stats."""
 
 ERRORS = re.compile(
     r"(?i)(?:^|[_ ./-])(?:restarts?|err|errors?|errs|drop|drops|dropped|retries|retrans|retransmits?|resent|fail|fails|failed|failures?|overruns?"
@@ -149,6 +153,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
             columns[name] = figures
     yield from _unlike(rows[0], columns)
     yield from _near(rows[0], columns)
+    yield from _of_limit(rows, labels)
     yield from _errors(rows[0], columns)
 
 
@@ -213,6 +218,29 @@ def _near(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sig
     for cell, of in sorted(near, key=lambda x: -x[0].value / x[1].value)[:TOLD]:
         text = f"{used} of {cell.label} is {cell.text}, {limit} is {of.text}"
         yield _cell(first, used, cell, text, LIMIT_SHARE, against=(limit, of.value))
+
+
+def _of_limit(rows: Sequence[dict[str, Any]], labels: Sequence[str]) -> Iterator[Sighting]:
+    """Yield cells such as `1.2GiB / 2GiB` that are near their limit, else the fullest as a measure."""
+    for n, name in enumerate(rows[0]["heading"]):
+        named = OF_LIMIT.fullmatch((name or "").strip())
+        if named is None:
+            continue
+        found: list[tuple[float, Sighting]] = []
+        for row, label in zip(rows, labels, strict=True):
+            text = (row["cells"][n] if n < len(row["cells"]) else None) or ""
+            used, _, limit = (part.strip() for part in text.partition("/"))
+            value, of = figure_of(used), figure_of(limit)
+            if value is None or of is None or not 0 < of < UNLIMITED:
+                continue
+            whose = "" if label == text else f" of {label}"
+            says = f"{named[1]}{whose} is {used}, {100 * value / of:.1f} % of its limit of {limit}"
+            cell = Cell(label, row["line_no"], used, value)
+            made = _cell(rows[0], named[1], cell, says, LIMIT_SHARE, against=("its limit", of))
+            found.append((value / of, made))
+        found.sort(key=lambda x: -x[0])
+        near = [made for part, made in found if part >= NEAR]
+        yield from near[:TOLD] or (replace(made, normal=True) for _, made in found[:1])
 
 
 def _errors(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:

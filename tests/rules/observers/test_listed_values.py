@@ -74,3 +74,24 @@ def test_a_paste_from_end_to_end(tmp_path: Path) -> None:
     (tmp_path / "top.txt").write_text("$ kubectl top pods\n" + PODS.lstrip(), encoding="utf-8")
     case = Case(open_paths([tmp_path / "top.txt"], None, tmp_path)[0]).with_text()
     assert [s.subject for s in observe(case)] == ["CPU(cores) of web-3"]
+
+
+def stats(*cells: tuple[str, str], name: str = "MEM USAGE / LIMIT") -> list[Sighting]:
+    made = [
+        {"line_no": n, "table_no": 1, "row_no": n - 1, "heading": ["NAME", name], "cells": list(row)}
+        for n, row in enumerate(cells, 2)
+    ]
+    return list(observe(Case.of_tables({"rows": made})))
+
+
+def test_a_cell_with_its_limit_is_told_where_it_is_near_else_the_fullest_is_a_measure() -> None:
+    (made,) = stats(("web", "1.5GiB / 2GiB"), ("db", "512MiB / 2GiB"))
+    assert made.headline == "MEM USAGE of web is 1.5GiB, 75.0 % of its limit of 2GiB"
+    assert (made.normal, made.lines[0].line_from) == (True, 2)
+    near = stats(("web", "1.5GiB / 2GiB"), ("db", "1.6GiB / 2GiB"))
+    assert [(s.normal, s.lines[0].line_from) for s in near] == [(False, 3)]
+
+
+def test_a_cell_without_a_limit_or_of_another_kind_says_nothing() -> None:
+    assert stats(("web", "0B / 0B"), ("db", "--")) == []
+    assert stats(("web", "1.5GiB / 2GiB"), name="BLOCK I/O") == []
