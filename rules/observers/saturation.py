@@ -174,7 +174,7 @@ HOST_ONLY = (
         pl.col("b"),
         "",
         2.0,
-        "{value} threads were blocked, as a rule for reads and writes ({worst} at worst)",
+        "Up to {worst} threads were blocked, as a rule for reads and writes ({value} in the median)",
         "b",
         seen=({"counter": "blocked_threads"},),
     ),
@@ -316,6 +316,30 @@ ONLY_FREE = replace(
 """Of a kernel or tool that does not print what is available: little is free on any host that reads files."""
 
 
+VIRTUAL_SWAP = Measure(
+    "virtual_swap_used_pct",
+    100.0 * pl.col("value") / (pl.col("value") + pl.col("left")),
+    "%",
+    90.0,
+    "{value} of the virtual swap, which is memory and disk together, was used or reserved ({worst} at worst)",
+    "swap used",
+    100.0,
+    beside=(
+        Beside("value", "kB", "{value} were used", most=True),
+        Beside("left", "kB", "at least {value} were available", least=True),
+    ),
+)
+"""Bound: where the rest is gone, fork and malloc fail. The half of it is used on any host with large programs."""
+
+
+def _virtual_swap(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return what `swap -s` of Solaris says is used, with what is left."""
+    keys = ["artifact_id", "part", "sample", "line_no"]
+    left = rows.filter(pl.col("name") == "swap available").select(*keys, pl.col("value").alias("left"))
+    used = rows.filter(pl.col("name") == "swap used").join(left, on=keys, nulls_equal=True)
+    return used.filter(pl.col("value") + pl.col("left") > 0).with_columns(pl.lit(False).alias("first"))
+
+
 def _memory(case: CaseTables) -> Iterator[Sighting]:
     """Yield the free part of memory, of what is available without writing anything out where that is printed."""
     rows = case.scan(
@@ -333,5 +357,6 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         .filter(pl.col("total") > 0)
         .with_columns(pl.lit(False).alias("first"))
     )
+    yield from sightings(_virtual_swap(rows), [VIRTUAL_SWAP])
     yield from sightings(joined.filter(pl.col("name") == FREE[0]), [AVAILABLE])
     yield from sightings(joined.filter(pl.col("name") != FREE[0]), [ONLY_FREE])

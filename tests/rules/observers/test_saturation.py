@@ -129,3 +129,21 @@ def test_little_free_memory_says_nothing_where_the_cache_could_give_more() -> No
     made = left(MemTotal=8e6, MemFree=1e5, Cached=5e6)
     assert made.headline.startswith("1.25 % of the memory was free, not counting what the file cache would give back")
     assert (made.normal, made.seen) == (True, ())
+
+
+@pytest.mark.parametrize(("used", "normal"), [(8_900.0, True), (9_000.0, False)])
+def test_virtual_swap_is_told_with_what_is_left_of_it(used: float, normal: bool) -> None:
+    figures = {"swap allocated": 1.0, "swap reserved": 1.0, "swap used": used, "swap available": 10_000.0 - used}
+    rows = [{"line_no": 2, "sample": 1, "part": 1, "name": k, "value": v} for k, v in figures.items()]
+    (made,) = observe(Case.of_tables({"meminfo": rows}))
+    assert made.headline.startswith(
+        f"{used / 100:.0f} % of the virtual swap, which is memory and disk together, was used"
+    )
+    assert made.beside == f"meanwhile {used:,.0f} kB were used, at least {10_000 - used:,.0f} kB were available"
+    assert (made.normal, made.lines[0].line_from) == (normal, 2)
+
+
+def test_blocked_threads_are_told_by_their_most_where_half_of_the_samples_have_none() -> None:
+    made = seen(vmstat=[{"b": v} for v in (0.0, 0.0, 0.0, 3.0)])["blocked_threads"]
+    assert made.headline == "Up to 3 threads were blocked, as a rule for reads and writes (0 in the median)"
+    assert not made.normal
