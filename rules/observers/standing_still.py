@@ -9,7 +9,7 @@ Worked example: 16 threads, 14 in `epoll_wait`, 2 in `pthread_mutex_lock` called
 are not idle stand in pthread_mutex_lock, called by log_write" with share 1, and "14 of 16 threads are idle".
 `INFO: task cp:7 blocked for more than 120 seconds`: 120 s, with the functions of the call trace below it.
 Cost: one aggregation per table, and one pass over the lines after a kernel's report. Source: ps(1), proc_pid_stack(5);
-Linux kernel/hung_task.c, kernel/watchdog.c, kernel/rcu/tree_stall.h; strace(1) and truss(1) for unfinished calls.
+Linux kernel/hung_task.c (reports: see `kernel_reports`); strace(1) and truss(1) for unfinished calls.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import NAMED_FRAMES, idle_reason
+from rules.observers.frames import idle_reason
+from rules.observers.kernel_reports import kernel_reports
 from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
-from rules.observers.thread_stacks import SWITCH, threads
+from rules.observers.thread_stacks import threads
 from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
@@ -72,46 +73,16 @@ PARKS = frozenset(
 RESUMED = "restart_syscall"
 """The call that Linux shows for one that was interrupted by the tracer; its arguments do not name a lock."""
 
-TRACE_ROWS = 40
-"""Maximum number of log lines after a kernel's report in which its call trace is looked for."""
-
-HEADER = 6
-"""Maximum number of lines between the report of a blocked task and the line with its state."""
-
-REPORTED = 0.5
-"""Share of a report that tells no duration: a stall is reported after 10 s or more."""
-
 SLEEPS = r"^[<+]?[DU]"
 """State letters of a sleep that no signal ends: D of Linux and the BSDs, U of macOS."""
 
 BUSY = r"^[<+]?[DURO]"
 """State letters of those that have something to do: sleeping in that way, running (R, O of Solaris)."""
 
-REPORT = re.compile(
-    r"task (?P<task>.+?):(?P<pid>\d+) (?:is )?blocked (?:on .+? )?for more than (?P<s>\d+) seconds"
-    r"|soft lockup - (?P<cpu>CPU ?#?\d+) stuck for (?P<s2>\d+) ?s!?(?: \[(?P<task2>.+?):(?P<pid2>\d+)\])?"
-    r"|task:(?P<dumped>\S+)\s+state:(?P<state>[DR])\b"
-    r"|(?P<hard>hard LOCKUP on cpu \d+)|(?P<rcu>rcu\w*:? .*?(?:self-)?detected (?:expedited )?stalls?)",
-    re.I,
-)
-"""What the kernel of Linux reports of a task or processor that stands still, or of tasks when it was asked to."""
-
-FRAME = re.compile(r"(?:^|\s)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
-"""A function in a call trace of a log."""
-
-DUMPED = ("waiting", "running")
-"""What tasks do in a list of all tasks that somebody asked the kernel for; the share is of those that are listed."""
-
-REPORTS = 3
-"""Maximum number of reports that are cited, besides the functions of a trace."""
-
-Reported = tuple[dict[str, Any], float | None, dict[str, int]]
-"""Row of a report, its limit in seconds, and the functions below it with their lines."""
-
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield reports of the kernel, then standing threads, sleepers and open calls, the idle ones last."""
-    found = [*_reports(case), *threads(case), *_sleepers(case), *_open(case)]
+    found = [*kernel_reports(case), *threads(case), *_sleepers(case), *_open(case)]
     found.sort(key=lambda s: (s.idle is not None, -(s.seconds or 0.0), -(s.share or 0.0), s.lines[0].line_from))
     return found
 
@@ -178,106 +149,6 @@ def _program(row: Mapping[str, Any]) -> str:
     text = str(row["comm"] or row["args"] or "?").strip()
     word = text if text.startswith("[") or row["comm"] else text.split()[0] if text else "?"
     return word.rsplit("/", 1)[-1] if word.startswith("/") else word
-
-
-# --- reports of the kernel --------------------------------------------------------------------------------------------
-
-
-def _reports(case: CaseTables) -> Iterator[Sighting]:
-    """Yield tasks and processors that the kernel reports, by what stands and where."""
-    text = pl.col("text")
-    hit = text.str.contains(
-        r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall|task:\S+\s+state:[DR]\b"
-    )
-    columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "text"]
-    rows = case.scan("logs", columns, text.is_not_null() & hit).head(ROWS).collect(engine="streaming")
-    groups: dict[tuple[Any, ...], list[Reported]] = {}
-    last, at = (None, ""), 0
-    for row in rows.iter_rows(named=True):
-        if not (made := REPORT.search(row["text"])):
-            continue
-        who = made["task"] or made["task2"] or made["cpu"] or made["hard"] or made["rcu"] or made["dumped"]
-        what = (
-            "blocked"
-            if made["task"]
-            else "waiting"
-            if made["state"] == "D"
-            else "running"
-            if made["state"]
-            else "stuck"
-        )
-        if made["dumped"] and (row["artifact_id"], made["dumped"]) == last and row["line_no"] - at <= HEADER:
-            last = (None, "")
-            continue  # newer kernels say the state of the task below the report of it
-        if made["task"]:
-            last, at = (row["artifact_id"], made["task"]), row["line_no"]
-        limit = made["s"] or made["s2"]
-        frames = _trace(case, row) if len(groups) < TRACE_ROWS else {}
-        key = (row["artifact_id"], row["host"], what, next(iter(frames), None) or re.sub(r"[\d/:-]+", "#", who))
-        groups.setdefault(key, []).append(({**row, "who": who}, float(limit) if limit else None, frames))
-    dumped = sum(len(held) for (_, _, what, _), held in groups.items() if what in DUMPED)
-    for (_, _, what, _), held in groups.items():
-        yield _report(what, held, len(held) / dumped if what in DUMPED else REPORTED)
-
-
-def _trace(case: CaseTables, row: Mapping[str, Any]) -> dict[str, int]:
-    """Return the functions of the call trace below a report with their lines, leaf first, without the switch to others.
-
-    Functions that the kernel marks with `?` are only what lay on the stack; they count where there are no others.
-    """
-    of = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("line_no") > row["line_no"])
-    near = of & (pl.col("line_no") <= row["line_no"] + TRACE_ROWS)
-    below = case.scan("logs", ["line_no", "text"], near).sort("line_no").collect(engine="streaming")
-    sure: dict[str, int] = {}
-    guessed: dict[str, int] = {}
-    for line, text in below.iter_rows():
-        if text and (found := REPORT.search(text)):
-            if found["dumped"] and line - row["line_no"] <= HEADER and not sure and not guessed:
-                continue
-            break
-        if text:
-            held = guessed if " ? " in f" {text}" else sure
-            for name in FRAME.findall(text):
-                if name not in SWITCH:
-                    held.setdefault(name, line)
-    return sure or guessed
-
-
-def _report(what: str, held: list[Reported], share: float) -> Sighting:
-    rows = [row for row, _, _ in held]
-    limits = [s for _, s, _ in held if s is not None]
-    trace = next((f for _, _, f in held if f), {})
-    frames = list(trace)
-    longest = max(limits, default=None)
-    names = list(dict.fromkeys(row["who"] for row in rows))
-    who = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-    where = f" in {frames[0]}" if frames else ""
-    at_least = "more than " if what == "blocked" else ""
-    lasted = f" for {at_least}{figure(longest, 's')}" if longest is not None else ""
-    times = f", reported {len(rows):,} times" if len(rows) > 1 else ""
-    stamps = [row["t_local"] for row in rows if row["t_local"] is not None]
-    at: list[Seen] = [{"stack": f} for f in frames[:NAMED_FRAMES]]
-    return Sighting(
-        kind="hung" if what == "blocked" else "lockup",
-        subject=who,
-        headline=f"{who} was {what}{where}{lasted}{times}, as the kernel reports",
-        name=f"{what}_s" if longest is not None else "reports_count",
-        value=longest if longest is not None else float(len(rows)),
-        unit="s" if longest is not None else "count",
-        lines=(
-            *_cited(rows[:REPORTS], "report of the kernel"),
-            *(Lines(rows[0]["artifact_id"], line, line, name) for name, line in list(trace.items())[:NAMED_FRAMES]),
-        ),
-        **place(rows[0]),
-        t_from=min(stamps, default=None),
-        t_to=max(stamps, default=None),
-        against="no report",
-        against_value=0.0,
-        seconds=longest,
-        share=None if longest is not None else share,
-        n=len(rows),
-        seen=(*at, {"log": str(rows[0]["text"])}),
-    )
 
 
 # --- open calls of traces ---------------------------------------------------------------------------------------------

@@ -1,0 +1,250 @@
+"""Tasks and processors that the kernel of Linux reports as hung or stuck: who, in which function, on what machine.
+
+`standing-still` yields these sightings. Below the first line of a report stand the task and the release of the kernel,
+the machine (`Hardware name`, which names the hypervisor or emulator of a guest), the work of a kernel's worker, for a
+stall of RCU the ticks that each processor got in its period, then the place of the processor (`RIP`, `pc`, `epc`, `NIP`)
+and the call trace. Functions between `<IRQ>` and `</IRQ>` belong to the interrupt that reports.
+Worked example: `rcu_sched self-detected stall`, `2-....: (5247 ticks this GP)`, `(t=5253 jiffies ... ncpus=4)`: CPU 2 had
+5,247 ticks in a period of 5,253 jiffies, so it ran; `4 ticks` of 39,421 would say that it did not run, or kept interrupts off.
+Cost: one pass for the first lines, and `TRACE_ROWS` lines for each of at most that many reports.
+Source: Linux kernel/hung_task.c, kernel/watchdog.c, kernel/rcu/tree_stall.h, lib/dump_stack.c (dump_stack_print_info);
+Documentation/RCU/stallwarn.rst.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.frames import NAMED_FRAMES
+from rules.observers.log_times import quoted
+from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
+from rules.observers.thread_stacks import SWITCH
+from rules.signatures.signatures import Seen
+
+ROWS = 20_000
+"""Maximum number of first lines of reports of one artifact that are looked at."""
+
+TRACE_ROWS = 60
+"""Maximum number of log lines after a kernel's report in which its call trace is looked for."""
+
+HEADER = 6
+"""Maximum number of lines between the report of a blocked task and the line with its state."""
+
+REPORTED = 0.5
+"""Share of a report that tells no duration: a stall is reported after 10 s or more."""
+
+REPORT = re.compile(
+    r"task (?P<task>.+?):(?P<pid>\d+) (?:is )?blocked (?:on .+? )?for more than (?P<s>\d+) seconds"
+    r"|soft lockup - (?P<cpu>CPU ?#?\d+) stuck for (?P<s2>\d+) ?s!?(?: \[(?P<task2>.+?):(?P<pid2>\d+)\])?"
+    r"|task:(?P<dumped>\S+)\s+state:(?P<state>[DR])\b"
+    r"|(?P<hard>hard LOCKUP on cpu \d+)|(?P<rcu>rcu\w*:? .*?(?:self-)?detected (?:expedited )?stalls?)",
+    re.I,
+)
+"""What the kernel of Linux reports of a task or processor that stands still, or of tasks when it was asked to."""
+
+HIT = r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall|task:\S+\s+state:[DR]\b"
+
+FRAME = re.compile(r"(?:^|\s|RIP: 0010:)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
+"""A function in a call trace of a log."""
+
+PROCESSOR_AT = re.compile(r"\b(?:RIP: 0010:|EIP:|(?:e?pc|PC) (?:is at|:) |NIP \[)")
+"""The line that says which function a processor was in."""
+
+TASK = re.compile(
+    r"\bCPU: (?P<cpu>\d+) (?:UID: \d+ )?PID: (?P<pid>\d+) Comm: (?P<comm>.+?) (?:Kdump: loaded )?"
+    r"(?:Not tainted|Tainted: [^\d]{1,80}?) (?P<release>\d\S*)"
+)
+HARDWARE = re.compile(r"\bHardware name: (?P<name>\S.*)")
+WORK = re.compile(r"\bWorkqueue: (?P<queue>\S+) (?P<work>\S+)")
+TICKS = re.compile(r"(?:^|\s)(?P<cpu>\d+)-\S{1,6}:? \((?P<ticks>\d+) ticks this GP\)")
+PERIOD = re.compile(r"\((?:detected by \d+, )?t=(?P<jiffies>\d+) jiffies\b(?:.*\bncpus=(?P<ncpus>\d+))?")
+
+LEVEL = r"^rcu: (?:INFO: )?"
+
+DUMPED = ("waiting", "running")
+"""What tasks do in a list of all tasks that somebody asked the kernel for; the share is of those that are listed."""
+
+REPORTS = 3
+"""Maximum number of reports that are cited, besides the functions of a trace."""
+
+TICKS_CITED = 4
+"""Maximum number of processors whose ticks are cited."""
+
+NAMED_CPUS = 3
+"""Maximum number of processors that a sentence names."""
+
+
+@dataclass
+class Below:
+    """What stands below the first line of a report: functions with their lines, leaf first, and the lines of its head."""
+
+    frames: dict[str, int] = field(default_factory=dict)
+    head: dict[str, tuple[int, str, Mapping[str, str]]] = field(default_factory=dict)
+    """Line, text and parts of the lines `task`, `hardware`, `work` and `period`."""
+    ticks: list[tuple[int, int, int]] = field(default_factory=list)
+    """Line, processor, and ticks that it got in the period."""
+
+
+@dataclass
+class Reported:
+    """One report: its row, who it is about, its limit in seconds, and what stands below it."""
+
+    row: Mapping[str, Any]
+    who: str
+    limit: float | None
+    below: Below
+
+
+def kernel_reports(case: CaseTables) -> Iterator[Sighting]:
+    """Yield tasks and processors that the kernel reports, by what stands and where."""
+    columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "text"]
+    text = pl.col("text")
+    rows = case.scan("logs", columns, text.is_not_null() & text.str.contains(HIT)).head(ROWS)
+    groups: dict[tuple[Any, ...], list[Reported]] = {}
+    last, at = (None, ""), 0
+    for row in rows.collect(engine="streaming").iter_rows(named=True):
+        if not (made := REPORT.search(row["text"])):
+            continue
+        who = made["task"] or made["task2"] or made["cpu"] or made["hard"] or made["rcu"] or made["dumped"]
+        what = "blocked" if made["task"] else {"D": "waiting", "R": "running"}.get(made["state"] or "", "stuck")
+        if made["dumped"] and (row["artifact_id"], made["dumped"]) == last and row["line_no"] - at <= HEADER:
+            last = (None, "")
+            continue  # newer kernels say the state of the task below the report of it
+        if made["task"]:
+            last, at = (row["artifact_id"], made["task"]), row["line_no"]
+        limit = made["s"] or made["s2"]
+        below = _below(case, row) if len(groups) < TRACE_ROWS else Below()
+        where = next(iter(below.frames), None) or re.sub(r"[\d/:-]+", "#", who)
+        key = (row["artifact_id"], row["host"], what, where)
+        groups.setdefault(key, []).append(Reported(row, who, float(limit) if limit else None, below))
+    dumped = sum(len(held) for (_, _, what, _), held in groups.items() if what in DUMPED)
+    for (_, _, what, _), held in groups.items():
+        yield _report(what, held, len(held) / dumped if what in DUMPED else REPORTED)
+
+
+def _below(case: CaseTables, row: Mapping[str, Any]) -> Below:
+    """Return what stands below a report until the next one.
+
+    Functions that the kernel marks with `?` are only what lay on the stack, and those of an interrupt are of whoever
+    reports; each counts where there are no others. The function of the processor comes first.
+    """
+    of = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("line_no") > row["line_no"])
+    near = of & (pl.col("line_no") <= row["line_no"] + TRACE_ROWS)
+    below = Below()
+    at: dict[str, int] = {}
+    sure: dict[str, int] = {}
+    guessed: dict[str, int] = {}
+    interrupt: dict[str, int] = {}
+    interrupted = False
+    lines = case.scan("logs", ["line_no", "text"], near & pl.col("text").is_not_null()).sort("line_no")
+    for line, text in lines.collect(engine="streaming").iter_rows():
+        if found := REPORT.search(text):
+            if found["dumped"] and line - row["line_no"] <= HEADER and not sure and not guessed:
+                continue
+            break
+        if "IRQ>" in text:
+            interrupted = "</IRQ>" not in text
+        _take_head(below, line, text)
+        here = PROCESSOR_AT.search(text)
+        held = at if here else guessed if " ? " in f" {text}" else interrupt if interrupted else sure
+        for name in FRAME.findall(text):
+            if name not in SWITCH:
+                held.setdefault(name, line)
+    below.frames = {**at, **(sure or ({} if at else interrupt or guessed))}
+    return below
+
+
+def _take_head(below: Below, line: int, text: str) -> None:
+    for name, pattern in (("task", TASK), ("hardware", HARDWARE), ("work", WORK), ("period", PERIOD)):
+        if name not in below.head and (found := pattern.search(text)):
+            below.head[name] = line, text, {k: v for k, v in found.groupdict().items() if v}
+    if found := TICKS.search(text):
+        below.ticks.append((line, int(found["cpu"]), int(found["ticks"])))
+
+
+def _report(what: str, held: Sequence[Reported], share: float) -> Sighting:
+    rows = [one.row for one in held]
+    limits = [one.limit for one in held if one.limit is not None]
+    below = next((one.below for one in held if one.below.frames), held[0].below)
+    frames = list(below.frames)
+    longest = max(limits, default=None)
+    names = list(dict.fromkeys(one.who for one in held))
+    who = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    stall = "stall" in names[0]
+    said, by = (_processors(below), f" ({re.sub(LEVEL, '', who)})") if stall else (who, "")
+    were = "were" if said.startswith("CPUs") else "was"
+    where = f" in {frames[0]}" if frames else ""
+    at_least = "more than " if what == "blocked" else ""
+    lasted = f" for {at_least}{figure(longest, 's')}" if longest is not None else ""
+    times = f", reported {len(rows):,} times" if len(rows) > 1 else ""
+    stamps = [row["t_local"] for row in rows if row["t_local"] is not None]
+    at: list[Seen] = [{"stack": f} for f in frames[:NAMED_FRAMES]]
+    artifact = int(rows[0]["artifact_id"])
+    head = [Lines(artifact, r["line_no"], r["line_no"], "report of the kernel") for r in rows[:REPORTS]]
+    head += [Lines(artifact, line, line, quoted(text, 80)) for line, text, _ in below.head.values()]
+    head += [Lines(artifact, line, line, f"ticks of CPU {cpu}") for line, cpu, _ in below.ticks[:TICKS_CITED]]
+    trace = list(below.frames.items())[: min(NAMED_FRAMES, MOST_LINES - len(head))]
+    return Sighting(
+        kind="hung" if what == "blocked" else "lockup",
+        subject=who,
+        headline=f"{said} {were} {what}{where}{lasted}{times}, as the kernel reports{by}",
+        name=f"{what}_s" if longest is not None else "reports_count",
+        value=longest if longest is not None else float(len(rows)),
+        unit="s" if longest is not None else "count",
+        lines=(*head, *(Lines(artifact, line, line, name) for name, line in trace)),
+        **place(rows[0]),
+        t_from=min(stamps, default=None),
+        t_to=max(stamps, default=None),
+        against="no report",
+        against_value=0.0,
+        seconds=longest,
+        share=None if longest is not None else share,
+        n=len(rows),
+        seen=(*at, {"log": str(rows[0]["text"])}),
+        beside="; ".join(filter(None, (_period(below), _task(below)))) or None,
+    )
+
+
+def _processors(below: Below) -> str:
+    """Return in words which processors a stall of RCU names."""
+    cpus = [cpu for _, cpu, _ in below.ticks]
+    if not cpus:
+        return "A processor or task"
+    if len(cpus) == 1:
+        return f"CPU {cpus[0]}"
+    shown = cpus if len(cpus) <= NAMED_CPUS else cpus[: NAMED_CPUS - 1]
+    more = f"{len(cpus) - len(shown)} more" if len(cpus) > len(shown) else str(shown.pop())
+    return f"CPUs {', '.join(map(str, shown))} and {more}"
+
+
+def _period(below: Below) -> str:
+    """Return the ticks of the processors in the period of a stall: few ticks mean that they did not run, or took no interrupt."""
+    if not below.ticks or "period" not in below.head:
+        return ""
+    least, most = (f(ticks for _, _, ticks in below.ticks) for f in (min, max))
+    ticks = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    each = " each" if len(below.ticks) > 1 else ""
+    parts = below.head["period"][2]
+    of = f", on {int(parts['ncpus']):,} processors" if "ncpus" in parts else ""
+    return f"{ticks} ticks{each} in a period of {int(parts['jiffies']):,} jiffies{of}"
+
+
+def _task(below: Below) -> str:
+    """Return the task of a report, its work, the release of the kernel and the machine."""
+    head = {name: parts for name, (_, _, parts) in below.head.items()}
+    made = []
+    if task := head.get("task"):
+        made.append(f"pid {task['pid']} ({task['comm']}) on CPU {task['cpu']}")
+    if work := head.get("work"):
+        made.append(f"at work on {work['work']}")
+    if task:
+        made.append(f"kernel {task['release']}")
+    if hardware := head.get("hardware"):
+        made.append(f"machine {quoted(hardware['name'], 60)}")
+    return ", ".join(made)

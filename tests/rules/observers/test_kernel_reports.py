@@ -1,0 +1,86 @@
+"""A report of the kernel is told with the task, the machine, the ticks of a stall and the function of the processor."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.kernel_reports import kernel_reports
+from rules.observers.observer import MOST_LINES, Sighting
+
+
+def seen(text: str) -> list[Sighting]:
+    lines = text.strip("\n").split("\n")
+    return list(kernel_reports(Case.of_tables({"logs": [{"line_no": n, "text": t} for n, t in enumerate(lines, 1)]})))
+
+
+LOCKUP = """
+watchdog: BUG: soft lockup - CPU#5 stuck for 23s! [fio:2204]
+Modules linked in: nvme nvme_core
+CPU: 5 PID: 2204 Comm: fio Kdump: loaded Tainted: G        W  O L     5.14.0-70.el9.x86_64 #1
+Hardware name: QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.15.0-1 04/01/2014
+RIP: 0010:native_queued_spin_lock_slowpath+0x5e/0x1d0
+Call Trace:
+ <IRQ>
+ watchdog_timer_fn+0x1b4/0x220
+ </IRQ>
+ <TASK>
+ ? old_word+0x1/0x2
+ _raw_spin_lock+0x1e/0x30
+RIP: 0033:0x7f1c2a
+"""
+
+
+def test_the_function_of_the_processor_is_first_and_the_interrupt_that_reports_is_left_out() -> None:
+    (made,) = seen(LOCKUP)
+    assert made.headline == "fio was stuck in native_queued_spin_lock_slowpath for 23.000 s, as the kernel reports"
+    assert [s["stack"] for s in made.seen[:-1]] == ["native_queued_spin_lock_slowpath", "_raw_spin_lock"]
+    assert made.beside == (
+        "pid 2204 (fio) on CPU 5, kernel 5.14.0-70.el9.x86_64, machine QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.15.0-1 04/01/..."
+    )
+    assert [c.line_from for c in made.lines] == [1, 3, 4, 5, 12]
+
+
+def test_functions_of_an_interrupt_count_where_nothing_else_is_known() -> None:
+    (made,) = seen("rcu: INFO: rcu_preempt self-detected stall on CPU\n <IRQ>\n tick_thing+0x1/0x2\n </IRQ>")
+    assert (
+        made.headline
+        == "A processor or task was stuck in tick_thing, as the kernel reports (rcu_preempt self-detected stall)"
+    )
+    assert made.beside is None
+
+
+@pytest.mark.parametrize(
+    ("ticks", "who", "said"),
+    [
+        ([20997], "CPU 0 was stuck", "20,997 ticks in a period of 21,002 jiffies"),
+        ([1, 1, 3], "CPUs 0, 1 and 2 were stuck", "1 to 3 ticks each in a period of 21,002 jiffies"),
+        ([0] * 9, "CPUs 0, 1 and 7 more were stuck", "0 ticks each in a period of 21,002 jiffies"),
+    ],
+)
+def test_ticks_tell_whether_the_processors_of_a_stall_ran(ticks: list[int], who: str, said: str) -> None:
+    rows = [f"rcu: \t{cpu}-....: ({n} ticks this GP) idle=2/1/0x4 softirq=9/9 fqs=5" for cpu, n in enumerate(ticks)]
+    text = "\n".join(
+        ["rcu: INFO: rcu_sched detected stalls on CPUs/tasks:", *rows, "\t(detected by 3, t=21002 jiffies, g=5, q=2)"]
+    )
+    (made,) = seen(text)
+    assert made.headline.startswith(who)
+    assert made.beside == said
+    assert sum(c.line_to - c.line_from + 1 for c in made.lines) <= MOST_LINES
+
+
+def test_the_head_of_the_next_report_is_not_of_this_one() -> None:
+    first, second = seen(f"INFO: task jbd2/vda1-8:311 blocked for more than 122 seconds.\n{LOCKUP.strip()}")
+    assert first.beside is None
+    assert second.beside is not None
+
+
+def test_a_kernel_worker_is_told_with_its_work_and_the_number_of_processors() -> None:
+    (made,) = seen(
+        "rcu: INFO: rcu_sched self-detected stall on CPU\n 1-....: (300 ticks this GP) idle=1\n (t=301 jiffies g=7 q=1 ncpus=8)\n"
+        "CPU: 1 UID: 0 PID: 61 Comm: kworker/1:2 Not tainted 6.12.3 #7\nWorkqueue: mm_percpu_wq vmstat_update\npc : refill+0x4/0x80"
+    )
+    assert made.headline.startswith("CPU 1 was stuck in refill,")
+    assert made.beside == (
+        "300 ticks in a period of 301 jiffies, on 8 processors; pid 61 (kworker/1:2) on CPU 1, at work on vmstat_update, kernel 6.12.3"
+    )
