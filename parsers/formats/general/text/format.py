@@ -12,7 +12,8 @@ Samples::
 
 Tables: logs (source text) of lines that begin with a stamp or in which a program complains; params (scope text) of settings and words,
 counters (grp text, mode level) of figures, both with the title above them as entity or item; rows (a heading and its cells; a record of
-psql or MySQL, one cell per line; a line of InnoDB's monitor or of a measured plan under the report's name);
+psql or MySQL, one cell per line; a line of InnoDB's monitor, of a measured plan or of what a service manager says of a unit, under
+the report's name);
 profile_stacks (source text, weight 1) of threads of Java (jstack, jcmd, management beans, javacore), Go, Python, py-spy,
 gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP and of the kernel, and the call trees of sample (macOS, event sample). Clock: that of the first stamp, wall-utc
 for epochs and stamps with an offset, else wall-local.
@@ -34,22 +35,43 @@ import numpy as np
 import polars as pl
 
 from parsers.declarations import Claim, Format
+from parsers.formats.general.text import reports
 from parsers.formats.general.text.paragraphs import Paragraphs, Row
+from parsers.formats.general.text.reports import SERVICE_LINES
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.prose import sentences
 from parsers.text.source import Head, Source
 from parsers.text.times import WALL_BASE, wall_seconds
 
-FORMAT = Format(
-    kind="text",
-    variant="plain",
-    version="1",
-    systems=("solaris", "linux", "aix", "hpux", "windows", "macos"),
-    tables=("logs", "params", "counters", "rows", "profile_stacks"),
-    man="",
-    example="docker stats --no-stream",
-    clocks=("wall-local", "wall-utc", "boot-relative", "none"),
+_SYSTEMS = ("solaris", "linux", "aix", "hpux", "windows", "macos")
+_TABLES = ("logs", "params", "counters", "rows", "profile_stacks")
+_CLOCKS = ("wall-local", "wall-utc", "boot-relative", "none")
+FORMATS = (
+    Format(
+        kind="text",
+        variant="plain",
+        version="1",
+        systems=_SYSTEMS,
+        tables=_TABLES,
+        man="",
+        example="docker stats --no-stream",
+        clocks=_CLOCKS,
+    ),
+    Format(
+        kind="text",
+        variant="service",
+        version="1",
+        systems=("linux",),
+        tables=("rows", "logs", "params", "counters", "profile_stacks"),
+        man="systemctl(1)",
+        example="systemctl status --no-pager docker.service",
+        clocks=_CLOCKS,
+        own=SERVICE_LINES,
+    ),
 )
+
+LEAST_LINES = 2
+"""Minimum number of lines about a unit: its name, and in which state it is."""
 
 PIECE = 4_000
 """Number of rows that are put together: rows of Python take a kB each, and a block may hold a hundred thousand."""
@@ -85,8 +107,11 @@ _TYPES: dict[str, dict[str, pl.DataType]] = {
 
 
 def claim(head: Head) -> Claim | None:
-    """Claim nothing: what no other format claims is read by this one."""
-    return None
+    """Claim what systemd says of a unit: lines of its journal stand below. What no other format claims is read here too."""
+    units = head.fitting(SERVICE_LINES)
+    if not any(reports.is_unit(line) for line in units) or len(units) < LEAST_LINES:
+        return None
+    return Claim(0.9, f"{len(units)} lines about units of systemd", "service")
 
 
 def parse(source: Source, out: Tables, state: State) -> State:

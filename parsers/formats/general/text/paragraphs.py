@@ -229,7 +229,7 @@ class Paragraphs:
         self._add("rows", first, line_end=first + len(cells) - 1, t_local=self.state.get("now"), **made)
 
     def _is_report(self, no: int, line: str) -> bool:
-        """Take a line that a database prints as text of its own."""
+        """Take a line that a tool prints as text of its own."""
         if self.state.get("advice") or QUOTED.match(line):
             return False
         if self.state.get("mode") == "table" and self.state["shape"]["mode"] != "bar":
@@ -241,8 +241,10 @@ class Paragraphs:
             return False
         self._decide()
         self.state["report"] = report
-        if report == reports.INNODB:
+        if report in (reports.INNODB, reports.SERVICE):
             self._pairs(no, pairs_of(line))
+        if report == reports.SERVICE and COMPLAINT.match(line):
+            self._log(no, self.state.get("now"), line.strip())
         made = {"table_no": 0, "row_no": no, "heading": [report], "cells": [line[: reports.LONGEST].rstrip()]}
         self._add("rows", no, line_end=no, t_local=self.state.get("now"), **made)
         return True

@@ -1,4 +1,5 @@
-"""Lines of reports that a database prints as text of its own: InnoDB's monitor, and plans with their measures.
+"""Lines of reports that a tool prints as text of its own: InnoDB's monitor, plans with their measures, what a service
+manager says of a unit (`systemctl status`, `svcs -x`).
 
 These have neither names and values nor cells. A line that belongs to one becomes a row of `rows` with the name of the
 report as its only heading and the line as its only cell, so that observers can read what it says.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-INNODB, PLAN, PROCESS = "InnoDB status", "query plan", "server process"
+INNODB, PLAN, PROCESS, SERVICE = "InnoDB status", "query plan", "server process", "service status"
 
 _MARKS = (
     "TRANSACTION", "LOCK", "ACTIVE ", "thread id", "istory list", "has waited", "Pending", "pending", "hit rate", "ROLL BACK", "holds ",
@@ -46,9 +47,35 @@ _DETAIL = re.compile(
     r"(?:Sort Method|Rows Removed by (?:Filter|Join Filter|Index Recheck)|Buffers|I/O Timings|Heap Blocks|Heap Fetches|Batches|Buckets"
     r"|Workers (?:Planned|Launched)|Filter|Index Cond|Join Filter|Hash Cond|Recheck Cond|JIT|Trigger [\w.]{1,63}): ?.*"
 )
+_SYSTEMD = r"[●○◍×x↻*] [\w@.:\\-]{1,200}\.(?:service|slice|socket|timer|mount|automount|swap|target|scope|path|device)(?: - .*)?"
+_UNIT = re.compile(rf"{_SYSTEMD}|svc:/[\w/.-]{{1,200}}:[\w.-]{{1,80}} \(.*\)")
+"""The line above what systemd (systemctl(1)) or the service management of Solaris (svcs(1), -x) says of a unit."""
+
+SERVICE_LINES = (
+    rf"^[ \t]*(?:{_SYSTEMD}|Loaded: (?:loaded|not-found|masked|error|bad-setting)\b.*"
+    r"|Active: (?:active|inactive|failed|activating|deactivating|reloading|maintenance)\b.*|Main PID: [0-9]+ \(.*"
+    r"|Process: [0-9]+ Exec\w+=.*|CGroup: /.*|Drop-In: /.*|Docs: (?:man|https?):.*|Memory: [0-9.]+[BKMGT]\b.*|Tasks: [0-9]+(?: \(limit: .*)?"
+    r"|[├└│|`][─ -].*)$"
+)
+"""Lines that nobody but systemd prints of a unit."""
+
+_OF_UNIT = re.compile(
+    r"(?:Loaded|Drop-In|Active|Since|Until|Duration|Invocation|Trigger(?:s|edBy)?|Docs|Device|What|Where|Listen|Accepted|Process|Main PID"
+    r"|Cntrl PID|Extra Fd|FD Store|Error|Status|IP|IO|Tasks|Memory|CPU|CGroup|State|Reason|See|Impact|Follow|Condition|Assert): ?.*"
+    r"|[├└│|`].*|(?:man|http|https|file|info):\S*"
+)
 LONGEST = 2000
 _WRAPPED = ' \t"|+'
 """What clients print around a line of a plan."""
+
+
+def is_unit(line: str) -> bool:
+    """Return whether a line names the unit that the lines below it are about.
+
+    >>> is_unit("● cron.service - Regular background program"), is_unit("* one item - of a list")
+    (True, False)
+    """
+    return bool(_UNIT.fullmatch(line.strip()))
 
 
 def report_of(line: str, before: str | None) -> str | None:
@@ -70,6 +97,8 @@ def report_of(line: str, before: str | None) -> str | None:
         return INNODB
     if ("(cost=" in text or "actual " in text or "ime: " in text or "(never" in text) and _MEASURED.match(text):
         return PLAN
+    if _UNIT.fullmatch(text) or (before == SERVICE and _OF_UNIT.fullmatch(text)):
+        return SERVICE
     bare = text.strip(_WRAPPED)
     if before == PLAN and _DETAIL.fullmatch(bare):
         return PLAN

@@ -34,10 +34,10 @@ MAYBE_STAMPED = re.compile(
 )
 _YEARLESS = (
     re.compile(rf"[IWEFD](?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)"),
-    re.compile(rf"[\[(<]?(?:[A-Z][a-z]{{2}},? )?(?P<mo>[A-Z][a-z]{{2}}) +(?P<d>[0-9]{{1,2}}) {_SECONDS}{_END}"),
+    re.compile(rf"[\[(<]?(?:[A-Z][a-z]{{2}},? )?(?P<mo>[^\W\d_]{{3,5}}\.?) +(?P<d>[0-9]{{1,2}}) {_SECONDS}{_END}"),
     re.compile(rf"[\[(<]?(?P<mo>[01][0-9])-(?P<d>[0-3][0-9]) {_SECONDS}{_END}"),
 )
-"""Stamps of klog and glog (I0323 10:00:01.123456), of syslog without its host, and of logcat."""
+"""Stamps of klog and glog (I0323 10:00:01.123456), of syslog in any language, and of logcat."""
 _UPTIME = re.compile(r"\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
 """Seconds since the start: of the kernel, of a run-time's log."""
 _KLOG = re.compile(r"(?P<letter>[IWEFD])[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]")

@@ -8,6 +8,7 @@ import pytest
 
 from parsers.errors import UnknownFormat
 from parsers.formats.general.text import records
+from parsers.formats.general.text.single_lines import stamp_of
 from parsers.text.source import Hints
 from tests.parsers.formats.evidence import parse_bytes, read_bytes, same_tables, without_notes
 
@@ -357,3 +358,42 @@ def test_a_record_whose_head_was_not_pasted():
 def test_a_worker_of_autovacuum_is_told_as_it_stands():
     (row,) = tables_of("postgres | 17 | | autovacuum: VACUUM public.orders\n")["rows"]
     assert row["heading"] == ["server process"]
+
+
+STATUS = """\
+● relay.service - Mail relay
+     Loaded: loaded (/etc/systemd/system/relay.service; enabled; preset: disabled)
+    Drop-In: /etc/systemd/system/relay.service.d
+             └─limits.conf
+     Active: failed (Result: oom-kill) since Tue 2024-01-02 10:00:00 CET; 4min ago
+    Process: 812 ExecStart=/usr/sbin/relayd (code=killed, signal=KILL)
+     Memory: 90.1M (limit: 100.0M)
+"""
+
+
+def test_what_a_service_manager_says_of_a_unit_is_a_report_and_a_complaint():
+    tables = tables_of(STATUS)
+    assert [(r["line_no"], r["heading"]) for r in tables["rows"]] == [(n, ["service status"]) for n in range(1, 8)]
+    assert [(r["line_no"], r["ok"]) for r in tables["logs"]] == [(5, None), (6, None)]
+
+
+def test_the_journal_below_a_status_is_a_log_of_its_own():
+    journal = "".join(f"Jan 02 10:00:0{n} mx1 relayd[812]: queue {n} opened\n" for n in range(9))
+    reading = read_bytes(f"{STATUS}\n{journal}".encode())
+    assert {r["source"] for r in reading.tables["logs"].to_dicts()} == {"text", "syslog"}
+    assert reading.tables["rows"].height == 7
+
+
+def test_services_of_solaris_and_lists_that_only_look_like_units():
+    smf = "svc:/network/relay:default (Mail relay)\n State: maintenance since January  2, 2024 at 10:00:00 AM CET\nReason: Method failed.\n"
+    assert [r["line_no"] for r in tables_of(smf)["rows"]] == [1, 2, 3]
+    assert "rows" not in tables_of("* first item - of a list\n* a.conf - settings\nMemory: 90M\nlimit = 3\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "day"),
+    [("févr. 03 10:00:00 mx1 done", 33), ("sept 03 10:00:09 done", 246), ("Room 03 10:00:00 free", None)],
+)
+def test_a_stamp_without_a_year_may_name_its_month_in_another_language(line: str, day: int | None):
+    stamp = stamp_of(line)
+    assert (stamp and int(stamp.t / 86400)) == day
