@@ -205,7 +205,7 @@ def _part(text: str) -> str:
     return ", and it never got an answer" if times[3] < 0 else ""
 
 
-def _oldest_first(rows: pl.LazyFrame) -> pl.LazyFrame:
+def oldest_first(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows of a log in the order of their times where it shows the newest line first, else as they are."""
     step = pl.col("t_local").diff()
     turned = (
@@ -224,7 +224,7 @@ def _oldest_first(rows: pl.LazyFrame) -> pl.LazyFrame:
 def brief(case: CaseTables) -> Iterator[Sighting]:
     """Yield gaps of logs too short for a usual one: behind a line that begins something or says that it waits."""
     key = [*PLACE_COLUMNS, "part"]
-    rows = _oldest_first(case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_finite()))
+    rows = oldest_first(case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_finite()))
     before = {c: pl.col(c).shift(1).over(key) for c in ("t_local", "line_no", "text")}
     told = rows.with_columns(
         (pl.col("t_local") - before["t_local"]).alias("gap"),
@@ -257,7 +257,7 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
     """Yield gaps between two stamps of the same process of a log that are unlike the others."""
     key = [*PLACE_COLUMNS, "part", "pid"]
     gap = (pl.col("t_local") - pl.col("t_local").shift(1).over(key)).alias("gap")
-    stamped = _oldest_first(case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_not_null()))
+    stamped = oldest_first(case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_not_null()))
     rows = stamped.with_columns(
         gap, pl.col("line_no").shift(1).over(key).alias("before"), pl.col("text").shift(1).over(key).alias("said")
     )

@@ -1,7 +1,7 @@
 """What waits longest: single calls, gaps, elapsed times.
 
 Stands out: a system call, Oracle Net wait, database call, connect or log line of `FELT_S` (0.1 s) or more, and a gap
-in a log that is unlike the others (`log_times`). Normal: what is shorter, compared with the other
+in a log that is unlike the others (`log_times`), steps and absences that lines name (`log_steps`). Normal: what is shorter, compared with the other
 calls of the same name and target. A wait for the next request (accept, a server's read of its own connection, a poll of a
 process that accepts, a parked thread) is idle and told once per artifact. Functions of libraries and the time of a thread
 outside of calls are looked at in `library_waits`, connections in lists of packets in `packet_silence`, calls
@@ -20,6 +20,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.library_waits import functions, outside_calls
+from rules.observers.log_steps import absences, named_steps
 from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import silences, turns
@@ -73,6 +74,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         steps,
         gaps,
         brief,
+        named_steps,
+        absences,
     )
     seen_ = gathered(case, sources)
     yield from sorted((s for s in seen_.found if not s.idle), key=lambda s: -(s.seconds or 0.0))
