@@ -1,6 +1,7 @@
 """Figures that log lines state: what a program set, memory zones below their minimum, who was killed and how large it was.
 
-Stands out: a limit or setting that a line says was changed to a number; a zone of memory in the kernel's report whose free
+Stands out: a limit or setting that a line says was changed to a number; a process that a program killed for its memory
+(earlyoom, systemd-oomd, lmkd) or that a signal ended; a zone of memory in the kernel's report whose free
 memory is below its minimum (or low) mark, or most of whose memory is held by nobody that the report lists; a process that
 was killed with its memory. Normal: zones above their marks.
 Worked example: "Node 0 Normal free:53856kB min:66192kB": 53,856 kB free, its minimum is 66,192 kB: 81 %.
@@ -10,7 +11,7 @@ Cost: one streaming pass. Source: Linux mm/page_alloc.c (show_free_areas), mm/oo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -32,6 +33,12 @@ SET = (
 )
 """A program sets something to a number."""
 
+IS_SET = (
+    r"(?i)\b([A-Za-z_][\w./-]{2,60}) (?:is |was |now |has been )?(?:set|changed|raised|lowered|increased|reduced) "
+    r"(?:from \S+ )?to \"?(\d{1,18})\b"
+)
+"""It says of something that it is set to a number."""
+
 ZONE = r"\bNode (\d+) (\w+) free:(\d{1,15})kB (?:boost:\d+kB )?min:(\d{1,15})kB low:(\d{1,15})kB"
 MANAGED = r"\bNode (\d+) (\w+) free:(\d{1,15})kB (.*?\bmanaged:(\d{1,15})kB.*)"
 LISTED = re.compile(
@@ -49,8 +56,28 @@ UNLISTED_PART, UNLISTED_KB = 0.5, 1024.0 * 1024
 
 KILLED = r"Killed process (\d+)[,:]? \(?([^()]{1,60}?)\)?,? (?:.*?)\banon-rss:(\d{1,15})kB"
 
+KILLERS = (
+    r"(?i)^\W*(?:killing process|sending SIG(?:TERM|KILL) to process|kill(?:ed|ing)? process) (\d+)(?: uid \d+)? [(\"']([^()\"']{1,60})[)\"']"
+    r"|^\W*(?:Kill(?:ing)?|lowmemorykiller: Kill(?:ing)?) '([^']{1,80})' \((\d+)\), (?:uid|adj)"
+    r"|^\W*Killed (/\S{1,200}) due to memory (?:pressure|used)"
+)
+"""What watches memory for the kernel kills: earlyoom, nohang, lmkd of Android (pid behind the name), systemd-oomd (a group)."""
+
+SIGNALLED = (
+    r"(?i)\b(?:child|worker|process|pid)(?: process)?(?: \d+)?[ :#(]{1,2}(?:pid[ :=]?)?(\d{1,10})\)?[^.;]{0,40}?\b(?:killed|terminated|exited|exit|died)\b"
+    r"[^.;]{0,20}?\bsignal[ :]?(?:\w+ ){0,3}?\(?(\d{1,2})\b"
+    r"|\bprocess exited, code=(?:killed|dumped), status=(\d{1,2})"
+)
+"""A program says that one of its processes was ended by a signal."""
+
 MOST_FIGURES = 6
 """Maximum number of figures of each sort per log: the first ones."""
+
+KILLED_SHARE, SIGNALLED_SHARE = 0.4, 0.25
+"""Share of a process that was killed for its memory, and of one that a signal ended for any reason."""
+
+SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "8": "SIGFPE", "9": "SIGKILL", "11": "SIGSEGV", "15": "SIGTERM"}
+"""Names of signals that have the same number on every system."""
 
 REMARK_SHARE = 0.1
 """Share of what a program set: nobody has seen it to cost anything."""
@@ -61,11 +88,15 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     yield from _zones(case)
     yield from _unlisted(case)
     yield from _killed(case)
+    yield from _by_programs(case)
+    yield from _signalled(case)
     yield from _settings(case)
 
 
-def _found(case: CaseTables, pattern: str, names: list[str]) -> pl.DataFrame:
-    rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "t_local", "text"], pl.col("text").str.contains(pattern))
+def _found(case: CaseTables, pattern: str, names: list[str], more: Sequence[str] = ()) -> pl.DataFrame:
+    rows = case.scan(
+        "logs", [*PLACE_COLUMNS, "line_no", "t_local", "text", *more], pl.col("text").str.contains(pattern)
+    )
     groups = pl.col("text").str.extract_groups(pattern).struct.rename_fields(names)
     return (
         rows.with_columns(groups.alias("g"))
@@ -151,15 +182,65 @@ def _killed(case: CaseTables) -> Iterator[Sighting]:
                 "kB",
                 (Lines(row["artifact_id"], row["line_no"], row["line_no"], "killed"),),
                 **place(row),
-                share=0.4,
+                share=KILLED_SHARE,
                 n=part.height,
                 seen=({"log": str(row["text"])},),
             )
 
 
-def _settings(case: CaseTables) -> Iterator[Sighting]:
-    rows = _found(case, SET, ["what", "number"])
+def _by_programs(case: CaseTables) -> Iterator[Sighting]:
+    """Yield whom programs killed that watch memory, so that the kernel does not have to."""
+    rows = _found(case, KILLERS, ["victim", "comm", "app", "app_pid", "cgroup"], ["program"])
+    rows = rows.filter(~pl.col("text").str.contains(r"total-vm:\d"))  # the kernel's own
     for _, part in rows.group_by("artifact_id", maintain_order=True):
+        for row in part.head(MOST_FIGURES).iter_rows(named=True):
+            pid, name = row["victim"] or row["app_pid"], row["comm"] or row["app"] or row["cgroup"]
+            who = name + (f" (pid {pid})" if pid else "")
+            by = row["program"] or "A program that watches memory"
+            yield Sighting(
+                "killed",
+                who,
+                f"{by} killed {who}" + (f"; {part.height:,} were killed" if part.height > 1 else ""),
+                "killed_count",
+                float(part.height),
+                "count",
+                (Lines(row["artifact_id"], row["line_no"], row["line_no"], quoted(row["text"], 80)),),
+                **place(row),
+                share=KILLED_SHARE,
+                n=part.height,
+            )
+
+
+def _signalled(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the processes of which a program says that a signal ended them, by the signal."""
+    rows = _found(case, SIGNALLED, ["victim", "number", "status"], ["program"])
+    rows = rows.with_columns(pl.coalesce("number", "status").alias("number"))
+    for _, part in rows.group_by("artifact_id", "number", maintain_order=True):
+        row, n = part.row(0, named=True), part.height
+        name = SIGNALS.get(row["number"], "")
+        number = f"signal {row['number']}" + (f" ({name})" if name else "")
+        who = f"Process {row['victim']}" if row["victim"] else "The main process of a service"
+        yield Sighting(
+            "killed",
+            who,
+            f"{who} was ended by {number}, as its parent says" if n == 1 else f"{n:,} processes were ended by {number}",
+            "ended_count",
+            float(n),
+            "count",
+            tuple(
+                Lines(r["artifact_id"], r["line_no"], r["line_no"], quoted(r["text"], 80))
+                for r in part.head(3).to_dicts()
+            ),
+            **place(row),
+            share=SIGNALLED_SHARE,
+            n=n,
+        )
+
+
+def _settings(case: CaseTables) -> Iterator[Sighting]:
+    sets = _found(case, SET, ["what", "number"]).filter(~pl.col("what").str.contains(r"(?i)^(?:to|at|by|from)\b"))
+    rows = pl.concat([_found(case, IS_SET, ["what", "number"]), sets]).unique(["artifact_id", "line_no"], keep="first")
+    for _, part in rows.sort("artifact_id", "line_no").group_by("artifact_id", maintain_order=True):
         first = part.unique(["what", "number"], keep="first", maintain_order=True)
         for row in first.head(MOST_FIGURES).iter_rows(named=True):
             yield _setting(row)

@@ -62,3 +62,57 @@ def test_a_zone_most_of_which_is_held_by_nobody(free: int, anon: int, told: bool
 def test_huge_pages_set_aside_are_not_nobodys() -> None:
     aside = "Node 0 hugepages_total=2000 hugepages_free=9 hugepages_surp=0 hugepages_size=2048kB"
     assert [s for s in seen(ZONE.format(free=1_000_000, anon=2_000_000), aside) if s.name == "unlisted_kb"] == []
+
+
+def test_a_setting_may_stand_before_the_verb() -> None:
+    assert [(s.subject, s.value) for s in seen("local diskLimit set to 300 ms, other limit set to 300")] == [
+        ("diskLimit", 300)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Killing process 4711 (java)", "oomguard killed java (pid 4711)"),
+        (
+            'sending SIGTERM to process 31 uid 1000 "chrome": badness 12, VmRSS 99 MiB',
+            "oomguard killed chrome (pid 31)",
+        ),
+        ("Kill 'com.shop.app' (812), uid 10123, oom_adj 900 to free 12345kB", "oomguard killed com.shop.app (pid 812)"),
+        (
+            "Killed /user.slice/app.scope due to memory pressure for /user.slice",
+            "oomguard killed /user.slice/app.scope",
+        ),
+        ("Killing process of last resort", None),
+        (
+            "child pid 77 exit signal Segmentation fault (11)",
+            "Process 77 was ended by signal 11 (SIGSEGV), as its parent says",
+        ),
+        (
+            "service(imap): child 9 killed with signal 9",
+            "Process 9 was ended by signal 9 (SIGKILL), as its parent says",
+        ),
+        (
+            "server process (PID 812) was terminated by signal 6: Aborted",
+            "Process 812 was ended by signal 6 (SIGABRT), as its parent says",
+        ),
+        (
+            "[pool www] child 31 exited on signal 10 (SIGBUS) after 3 s",
+            "Process 31 was ended by signal 10, as its parent says",
+        ),
+        (
+            "Main process exited, code=killed, status=9/KILL",
+            "The main process of a service was ended by signal 9 (SIGKILL), as its parent says",
+        ),
+        ("worker 31 exited with status 3", None),
+        ("worker process 31 exited on request; got signal 17 from 9", None),
+    ],
+)
+def test_who_was_killed_by_whom(text: str, says: str | None) -> None:
+    found = observe(Case.of_tables({"logs": [{"line_no": 1, "program": "oomguard", "text": text}]}))
+    assert [s.headline for s in found] == [says] * (says is not None)
+
+
+def test_processes_that_one_signal_ended_are_told_together() -> None:
+    (one,) = seen(*(f"child {n} killed with signal 9" for n in (1, 2, 3, 4)))
+    assert (one.headline, len(one.lines)) == ("4 processes were ended by signal 9 (SIGKILL)", 3)
