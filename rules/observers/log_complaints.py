@@ -96,11 +96,23 @@ BURST_TIMES = 5.0
 BURST_LINES = 10
 """Minimum number of lines of a burst: fewer come together by chance."""
 
-QUOTED = 140
-"""Maximum number of characters of a line in a headline."""
+QUOTED, QUOTED_END = 160, 45
+"""Maximum number of characters of a line in a headline, and how many of them are its end: there stands the reason."""
+
+CONTINUING = 3
+"""Maximum number of lines behind a complaint that are told with it."""
+
+MOST_QUOTED = 4_000
+"""Maximum number of characters of a line that are looked at for its end."""
+
+MOST_CONTINUING = 20_000
+"""Maximum number of lines that continue others, of which some are told."""
 
 QUOTED_TOO = 80
 """Maximum number of characters of a line that is told with another."""
+
+STAMPED_S = 1000.0
+"""Seconds from the start up to which a time is told as its stamp has it."""
 
 APART_LINES = 20
 """Maximum number of lines between two single complaints without a stamp that are told together."""
@@ -156,7 +168,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     )
     since_start = case.table("artifacts", ["artifact_id", "clock_kind"]).filter(pl.col("clock_kind") == "boot-relative")
     made = made.with_columns(pl.col("artifact_id").is_in(since_start["artifact_id"].implode()).alias("since_start"))
-    return sorted(_sightings(made), key=lambda s: (s.kind != "error", -(s.share or 0.0), s.lines[0].line_from))
+    return sorted(
+        _sightings(made, _continuing(case)), key=lambda s: (s.kind != "error", -(s.share or 0.0), s.lines[0].line_from)
+    )
 
 
 def _rank() -> pl.Expr:
@@ -183,7 +197,7 @@ def _rank() -> pl.Expr:
     )
 
 
-def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
+def _sightings(made: pl.DataFrame, continuing: Mapping[Place, tuple[str, str]]) -> Iterator[Sighting]:
     known: list[Known] = []
     complaints: dict[int, int] = {}
     for row in made.iter_rows(named=True):
@@ -204,6 +218,7 @@ def _sightings(made: pl.DataFrame) -> Iterator[Sighting]:
             "errors": complaints.get(row["artifact_id"], 0),
             "joins": joins.get(key),
             "of_event": reports.get(key, row["n"]),
+            "behind": _behind(row, continuing),
         }
         yield _sighting(whole, kind, _names(row))
 
@@ -277,15 +292,48 @@ def _burst(row: Mapping[str, Any]) -> bool:
     return bool(row["peak"] >= BURST_TIMES * row["n"] / windows)
 
 
+def _with_end(text: str) -> str:
+    """Return a line as a headline quotes it; the middle of a long one is left out, because its reason stands at the end.
+
+    >>> _with_end("x" * 300 + " starting the worker: no such file")[-38:]
+    'x... starting the worker: no such file'
+    """
+    whole = quoted(text, MOST_QUOTED)
+    if len(whole) <= QUOTED:
+        return whole
+    end = whole[-QUOTED_END:]
+    return f"{whole[: QUOTED - QUOTED_END - 4]}... {end.split(' ', 1)[-1] if ' ' in end else end}"
+
+
+def _continuing(case: CaseTables) -> dict[Place, tuple[str, str]]:
+    """Return the lines that only continue another, such as DETAIL of PostgreSQL, by place: their severity and text."""
+    goes_on = pl.col("severity").str.strip_chars().str.contains(CONTINUED)
+    columns = ["artifact_id", "line_no", "severity", "text"]
+    rows = case.scan("logs", columns, goes_on.fill_null(False) & pl.col("text").is_not_null()).head(MOST_CONTINUING)
+    return {(a, line): (severity, text) for a, line, severity, text in rows.collect(engine="streaming").iter_rows()}
+
+
+def _behind(row: Mapping[str, Any], lines: Mapping[Place, tuple[str, str]]) -> list[tuple[int, str, str]]:
+    """Return the lines that continue the first of a complaint: number, severity and text. A statement says the least."""
+    found: list[tuple[int, str, str]] = []
+    at = max(row["first"], row["line_end"] or 0)
+    while len(found) < CONTINUING and (more := lines.get((row["artifact_id"], at + 1))):
+        at += 1
+        found.append((at, more[0].strip().upper(), quoted(more[1], QUOTED_TOO)))
+    return sorted(found, key=lambda x: x[1] in ("STATEMENT", "QUERY"))
+
+
 def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sighting:
-    said = quoted(row["text"], QUOTED)
+    said = _with_end(row["text"])
     code = f"{row['code']}: " if row["code"] and row["code"] not in said else ""
     n, burst = row["n"], _burst(row)
     times = "Once" if n == 1 else f"{n:,} times"
     if n > 1 and row["t_from"] is not None and row["t_to"] > row["t_from"]:
         times += f" in {figure(row['t_to'] - row['t_from'], 's')}"
     if n == 1 and row["since_start"] and row["t_from"] is not None:
-        times += f", {figure(row['t_from'], 's')} after the start"
+        # A kernel's log has its stamps in seconds: up to here they are still found by eye.
+        at = f"{row['t_from']:,.3f} s" if row["t_from"] < STAMPED_S else figure(row["t_from"], "s")
+        times += f", {at} after the start"
     if burst:
         times += f", {row['peak']:,} of them within one minute"
     errors, lines = row["errors"], row["lines"]
@@ -303,6 +351,10 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         cited.append((row["peak_line"], "most within one minute"))
     if row["last"] != row["first"]:
         cited.append((row["last"], "last"))
+    ends, text = row["line_end"] or row["first"], str(row["text"])
+    if ends > row["first"] and text.count("\n") == ends - row["first"]:
+        cited.append((ends, quoted(text.rsplit("\n", 1)[1], QUOTED_TOO)))
+    cited += [(line, f"{name}: {said_too}") for line, name, said_too in row["behind"]]
     return Sighting(
         kind=kind,
         subject=f"{code}{said}",
@@ -322,4 +374,5 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         failure=bool(row["ended"]) and kind == "error",
         joins=row["joins"],
         short=f'"{quoted(code + said, QUOTED_TOO)}"',
+        beside=f'{row["behind"][0][1]}: "{row["behind"][0][2]}"' if row["behind"] else None,
     )

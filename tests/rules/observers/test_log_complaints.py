@@ -175,3 +175,38 @@ def test_the_first_complaint_is_the_reason_of_those_that_give_none() -> None:
         s.subject: s for s in seen(line("container not started", "err", t_local=1.0), line(why, "err", t_local=900.0))
     }
     assert made[why].share == 0.5, "what came before it has another reason"
+
+
+def test_the_reason_at_the_end_of_a_long_line_is_quoted() -> None:
+    long = "error: cannot start the unit " + "very " * 60 + "slowly: no space left on device"
+    (one,) = list(observe(Case.of_tables({"logs": [{"line_no": 1, "text": long}]})))
+    assert one.headline.endswith('... very very slowly: no space left on device"')
+    assert len(one.subject) <= 160
+
+
+def test_the_last_line_of_a_record_is_cited() -> None:
+    text = "error: cannot listen\n TNS-00515: refused\n  Solaris Error: 125: Address already in use"
+    (one,) = list(observe(Case.of_tables({"logs": [{"line_no": 7, "line_end": 9, "text": text}]})))
+    assert [(c.line_from, c.role) for c in one.lines][-1] == (9, "Solaris Error: 125: Address already in use")
+
+
+def test_what_continues_a_complaint_is_told_with_it() -> None:
+    rows = [
+        {"severity": "ERROR", "ok": False, "text": "deadlock detected"},
+        {"severity": "STATEMENT", "text": "update a set b = 1"},
+        {"severity": "DETAIL", "text": "Process 7 waits for ShareLock on transaction 9"},
+        {"severity": "LOG", "text": "all is well"},
+        {"severity": "HINT", "text": "of nobody"},
+    ]
+    (one,) = list(observe(Case.of_tables({"logs": [{"line_no": n, **row} for n, row in enumerate(rows, 1)]})))
+    assert one.beside == 'DETAIL: "Process 7 waits for ShareLock on transaction 9"'
+    assert [c.line_from for c in one.lines] == [1, 3, 2]
+
+
+@pytest.mark.parametrize(("t", "says"), [(172.85, "172.850 s after"), (1200.0, "20 min 0 s after")])
+def test_a_time_after_the_start_is_told_as_its_stamp_has_it(t: float, says: str) -> None:
+    rows = {
+        "logs": [{"line_no": 1, "t_local": t, "text": "cannot mount /data"}, {"line_no": 2, "t_local": t, "text": "x"}],
+        "artifacts": [{"clock_kind": "boot-relative"}],
+    }
+    assert any(says in s.headline for s in observe(Case.of_tables(rows)))
