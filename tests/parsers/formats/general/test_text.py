@@ -172,7 +172,13 @@ def test_a_date_above_is_the_time_of_what_follows():
 
 
 @pytest.mark.parametrize(
-    "line", ["curl: (28) Connection timed out", "ERROR 1040 (HY000): Too many connections", "ABC-00020: full"]
+    "line",
+    [
+        "curl: (28) Connection timed out",
+        "ERROR 1040 (HY000): Too many connections",
+        "ABC-00020: full",
+        "relay.service: Main process exited, code=exited, status=203/EXEC",
+    ],
 )
 def test_a_complaint_without_a_stamp_is_of_a_log(line):
     assert [row["text"] for row in tables_of(f"{line}\n")["logs"]] == [line]
