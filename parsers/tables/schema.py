@@ -616,6 +616,7 @@ event TEXT - : adaptive spin, block ...
 n INT - : events
 rate_ps NUM /s : events
 mean_ns NUM ns : mean time
+max_ns NUM ns : longest time
 pct NUM % : share
 lock TEXT - : lock
 caller TEXT - : caller

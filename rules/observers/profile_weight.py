@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -23,7 +24,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.call_graphs import callers, paths
 from rules.observers.frames import NAMED_FRAMES, bare, finite, idle_reason, moments, named, names_of, names_of_leaf
-from rules.observers.observer import Lines, Observer, Sighting, figure, lines_of, place
+from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
@@ -63,6 +64,9 @@ FELT_LOCK_S = 0.1
 
 CITED_CALLERS = 2
 """Number of callers of a leaf whose lines are cited."""
+
+NAMED_CALLEES = 3
+"""Maximum number of functions below a caller that are named."""
 
 LARGEST = 200
 """Maximum number of functions of a profile that are looked at, by size."""
@@ -145,16 +149,31 @@ def _symbols(case: CaseTables) -> Iterator[Sighting]:
         .head(LARGEST)
         .collect(engine="streaming")
     )
+    small: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    owners: list[tuple[Mapping[str, Any], float]] = []
     for row in made.iter_rows(named=True):
         base = max(100.0, row["listed"]) - row["idle_pct"]
         if row["idle"] or base <= 0 or not named(row["symbol"]):
             continue
         share = min(1.0, row["pct"] / base)
         if share < OWNS:
-            continue
-        over = f", in the mean of {row['screens']} screens" if row["screens"] > 1 else ""
-        yield _function(row, row["symbol"], row["kernel"], row["pct"], share, over, row["idle_pct"])
+            small.setdefault(tuple(row[c] for c in group), row)
+        else:
+            owners.append((row, share))
+    for one, share in owners:
+        over = f", in the mean of {one['screens']} screens" if one["screens"] > 1 else ""
+        owner = _function(one, one["symbol"], one["kernel"], one["pct"], share, over, one["idle_pct"])
+        after = small.pop(tuple(one[c] for c in group), None)
+        yield owner if after is None else _with_next(owner, after)
     yield from _idle(made)
+
+
+def _with_next(one: Sighting, after: Mapping[str, Any]) -> Sighting:
+    """Return the sighting of the largest function with what comes after those that own a tenth: how far it stands out."""
+    name = bare(after["symbol"])
+    cited = Lines(int(after["artifact_id"]), int(after["line_no"]), int(after["line_no"]), f"the next: {name}")
+    told = f"the largest below a tenth, {name}, has {figure(after['pct'], '%')}"
+    return replace(one, lines=(*one.lines, cited)[:MOST_LINES], beside=told)
 
 
 def _function(
@@ -221,6 +240,7 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
         "kernel",
         "comm",
         "frame_lines",
+        "pcts",
     ]
     listed = case.scan("profile_symbols", group).unique()
     rows = (
@@ -260,7 +280,7 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
     at = pl.col("weight").arg_max()
     cited = [
         pl.col(c).get(at)
-        for c in (*PLACE_COLUMNS[1:], "line_no", "line_end", "event", "frames", "frame_lines", "kernel")
+        for c in (*PLACE_COLUMNS[1:], "line_no", "line_end", "event", "frames", "frame_lines", "kernel", "comm")
     ]
     made = (
         rows.group_by("artifact_id", "leaf")
@@ -287,11 +307,12 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
         yield Sighting(
             kind="profile",
             subject=bare(row["leaf"]),
-            headline=f"{bare(row['leaf'])} itself has {figure(100 * share, '%')} of the {what}{amount}{below}",
+            headline=f"{bare(row['leaf'])} itself has {figure(100 * share, '%')} of the {what}{amount}{below}"
+            + (f", in the thread {row['comm']}" if next(_thread_of(row), None) else ""),
             name="self_pct",
             value=100 * share,
             unit="%",
-            lines=(*lines_of(row, "heaviest stack"), *_callers_of(row)),
+            lines=(*lines_of(row, "heaviest stack"), *_callers_of(row), *_thread_of(row)),
             **place(row),
             against="a flat profile, in which nothing has a tenth",
             against_value=100 * OWNS,
@@ -309,6 +330,13 @@ def _callers_of(row: Mapping[str, Any]) -> Iterator[Lines]:
     held = zip(row["frames"] or (), row["frame_lines"] or (), strict=False)
     near = [(name, line) for name, line in list(held)[1:] if (line or 0) > 0 and named(name)]
     yield from (Lines(row["artifact_id"], line, line, bare(name)) for name, line in near[:CITED_CALLERS])
+
+
+def _thread_of(row: Mapping[str, Any]) -> Iterator[Lines]:
+    """Yield the line above the outermost function of a call tree: it names the thread."""
+    lines = [line for line in row["frame_lines"] or () if line]
+    if row["comm"] and lines and min(lines) > 1:
+        yield Lines(row["artifact_id"], min(lines) - 1, min(lines) - 1, f"thread {row['comm']}")
 
 
 def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iterator[Sighting]:
@@ -337,32 +365,59 @@ def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iter
         return
     # The frame before one in a stack (leaf first) is what it calls.
     callee = pl.col("frames").list.slice(0, pl.col("frames").list.len() - 1)
+    printed = pl.coalesce("pcts", pl.col("frames").list.eval(pl.element().is_null().cast(pl.Float64) * 0.0))
+    heaviest = pl.col("line_no").get(pl.col("weight").arg_max())
     calls = (
         rows.filter(pl.col("frames").list.len() > 1)
-        .select("weight", pl.col("frames").list.slice(1).alias("caller"), callee.alias("callee"))
-        .explode("caller", "callee")
+        .select(
+            "weight",
+            "line_no",
+            pl.col("frames").list.slice(1).alias("caller"),
+            callee.alias("callee"),
+            printed.list.slice(0, pl.col("frames").list.len() - 1).alias("printed"),
+            printed.list.slice(1).alias("of_caller"),
+        )
+        .explode("caller", "callee", "printed", "of_caller")
         .filter(pl.col("caller").is_in(names))
         .group_by("caller", "callee")
-        .agg(pl.col("weight").sum())
-        .group_by("caller")
-        .agg(pl.col("weight").max().alias("largest"), pl.len().alias("callees"))
+        .agg(pl.col("weight").sum(), pl.col("printed", "of_caller").max(), heaviest)
+        .sort("weight", "line_no", descending=[True, False])
+        .group_by("caller", maintain_order=True)
+        .agg(
+            pl.col("weight").first().alias("largest"),
+            pl.len().alias("callees"),
+            pl.col("of_caller").max(),
+            pl.struct("callee", "weight", "printed", "line_no").head(NAMED_CALLEES).alias("named"),
+        )
         .collect(engine="streaming")
     )
-    largest = {row["caller"]: (row["largest"], row["callees"]) for row in calls.iter_rows(named=True)}
+    largest = {row["caller"]: row for row in calls.iter_rows(named=True)}
     for row in big.iter_rows(named=True):
-        most, callees = largest.get(row["frame"], (0.0, 0))
+        calls_of = largest.get(row["frame"])
+        most, callees, parts = (
+            (calls_of["largest"], calls_of["callees"], calls_of["named"]) if calls_of else (0.0, 0, [])
+        )
         share = min(1.0, row["below"] / base)
         passes_on = most >= PASSES_ON * row["below"] or row["own"] >= PASSES_ON * row["below"]
         if passes_on or not named(row["frame"]) or bare(row["frame"]) in told or callees < 2:
             continue
+        pct = (calls_of["of_caller"] if calls_of else None) or 100 * share
         yield Sighting(
             kind="caller",
             subject=bare(row["frame"]),
-            headline=f"{figure(100 * share, '%')} of the {what} pass through {bare(row['frame'])}, spread over {callees:,} functions that it calls",
+            headline=f"{figure(pct, '%')} of the {what} pass through {bare(row['frame'])}, spread over {callees:,} functions that it calls"
+            + _parts(parts, base),
             name="total_pct",
-            value=100 * share,
+            value=pct,
             unit="%",
-            lines=lines_of(row, "heaviest stack below it"),
+            lines=(
+                *lines_of(row, "heaviest stack below it"),
+                *(
+                    Lines(row["artifact_id"], p["line_no"], p["line_no"], f"heaviest stack of {bare(p['callee'])}")
+                    for p in parts
+                    if p["line_no"] != row["line_no"] and named(p["callee"])
+                ),
+            ),
             **place(row),
             against="half of the profile",
             against_value=100 * OWNS_BELOW,
@@ -373,6 +428,13 @@ def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iter
         )
 
 
+def _parts(parts: Iterable[Mapping[str, Any]], base: float) -> str:
+    """Return the largest functions below a caller in words, with the percent that is printed or else that of the samples."""
+    made = [(bare(p["callee"]), p["printed"] or 100 * p["weight"] / base) for p in parts if named(p["callee"])]
+    words = ", ".join(f"{name} {figure(pct, '%')}" for name, pct in made if pct >= 100 * OWNS)
+    return f": {words}" if words else ""
+
+
 # --- locks ------------------------------------------------------------------------------------------------------------
 
 
@@ -381,7 +443,9 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
     group = [*PLACE_COLUMNS, "part", "event"]
     amount = pl.coalesce(_number("n") * _number("mean_ns"), _number("rate_ps") * _number("mean_ns"))
     rows = (
-        case.scan("locks", [*group, "line_no", "line_end", "n", "rate_ps", "mean_ns", "pct", "lock", "caller"])
+        case.scan(
+            "locks", [*group, "line_no", "line_end", "n", "rate_ps", "mean_ns", "max_ns", "pct", "lock", "caller"]
+        )
         .with_columns(pl.col("n").cast(pl.Float64))
         .with_columns(pl.when(amount.is_finite()).then(amount).alias("ns"))
         .filter(pl.col("lock").is_not_null() | pl.col("caller").is_not_null())
@@ -392,7 +456,10 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
     made = (
         rows.group_by([*group, "lock", "caller"])
         .agg(
+            pl.col("ns").max().alias("largest_ns"),
             pl.col("ns").sum(),
+            _number("max_ns").max(),
+            pl.col("line_no").get(_number("max_ns").fill_null(0.0).arg_max()).alias("longest_line"),
             _number("pct").sum(),
             pl.col("n").sum(),
             pl.col("line_no").get(at),
@@ -423,7 +490,11 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
         mean = f" of {figure(row['mean_ns'] / 1e9, 's')}" if n and finite(row, "mean_ns") else ""
         sum_ = f", {figure(row['ns'] / 1e9, 's')} together" if finite(row, "ns") and row["ns"] > 0 else ""
         rows_ = f" in {row['rows']:,} rows" if row["rows"] > 1 else ""
+        if rows_ and sum_ and finite(row, "largest_ns"):
+            rows_ += f", the largest {figure(row['largest_ns'] / 1e9, 's')}"
+        longest = finite(row, "max_ns")
         others = [line for line in row["lines"] if line != row["line_no"]]
+        others += [row["longest_line"]] if longest and row["longest_line"] not in (row["line_no"], *others) else []
         names = [row[c] for c in ("lock", "caller") if row[c] and named(row[c])]
         seen: tuple[Seen, ...] = tuple(s for name in names for s in names_of(name))
         yield Sighting(
@@ -444,6 +515,7 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
             share=share / 2,
             n=max(1, min(int(row["n"] or 1), 2**62)),
             seen=seen,
+            beside=f"the longest single wait was {figure(longest / 1e9, 's')}" if longest else None,
         )
 
 

@@ -81,7 +81,10 @@ def test_leaves_and_the_narrowest_caller_of_stacks() -> None:
         ("profile", "a", 40.0), ("caller", "hash", 70.0), ("profile", "b", 30.0), ("profile", "c", 30.0),
     ]  # fmt: skip
     assert made[0].headline == "a itself has 40 % of the samples (40), called by hash"
-    assert made[1].headline == "70 % of the samples pass through hash, spread over 2 functions that it calls"
+    assert (
+        made[1].headline
+        == "70 % of the samples pass through hash, spread over 2 functions that it calls: a 40 %, b 30 %"
+    )
 
 
 @pytest.mark.parametrize(("below", "stands"), [(50, True), (49, False)])
@@ -197,3 +200,41 @@ def test_a_call_tree_cites_the_callers_of_its_leaf() -> None:
     (made,) = seen(profile_stacks=[stack(2543.0, "task_for_pid", "scan", "main", frame_lines=[10, 9, 8])])
     assert made.headline.startswith("task_for_pid itself has 100 % of the samples (2,543), called by scan")
     assert [(c.line_from, c.role) for c in made.lines] == [(1, "heaviest stack"), (9, "scan"), (8, "main")]
+
+
+def test_the_largest_function_below_a_tenth_says_how_far_the_owner_stands_out() -> None:
+    made = seen(profile_symbols=[
+        {"symbol": "spin", "pct": 61.0}, {"symbol": "walk", "pct": 4.5}, {"symbol": "put", "pct": 3.0},
+    ])  # fmt: skip
+    assert [s.beside for s in made] == ["the largest below a tenth, walk, has 4.50 %"]
+    assert [(c.line_from, c.role) for c in made[0].lines] == [(1, "largest"), (2, "the next: walk")]
+
+
+def test_printed_percents_of_a_call_graph_are_told_and_small_callees_are_not() -> None:
+    more = {"unit": "pct", "event": None}
+    made = seen(profile_stacks=[
+        stack(30.0, "spin", "walk", "open", "serve", "main", pcts=[30.0, 33.3, 54.0, 88.8, None], **more),
+        stack(19.4, "add", "open", "serve", "main", pcts=[19.4, 54.0, 88.8, None], **more),
+        stack(34.4, "close", "serve", "main", pcts=[34.4, 88.8, None], **more),
+        stack(0.5, "tick", "serve", "main", pcts=[0.5, 88.8, None], **more),
+    ])  # fmt: skip
+    assert [s.headline for s in made if s.kind == "caller"] == [
+        "88.8 % of the samples pass through serve, spread over 3 functions that it calls: open 54 %, close 34.4 %"
+    ]
+    assert [c.line_from for s in made if s.kind == "caller" for c in s.lines] == [3, 1, 4]
+
+
+def test_a_lock_in_several_rows_is_told_with_its_largest_row_and_its_longest_wait() -> None:
+    (made,) = seen(locks=[
+        {"event": "rwsem:W", "caller": "map", "n": 10, "mean_ns": 4e8, "max_ns": 5e8},
+        {"event": "rwsem:W", "caller": "map", "n": 2, "mean_ns": 1e8, "max_ns": 7e8},
+    ])  # fmt: skip
+    assert made.headline.endswith("12 times of 0.400 s, 4.200 s together in 2 rows, the largest 4.000 s")
+    assert made.beside == "the longest single wait was 0.700 s"
+
+
+def test_a_call_tree_names_its_thread() -> None:
+    tree = {"comm": "main-thread", "frame_lines": [9, 8, 7], "line_no": 9}
+    (made,) = seen(profile_stacks=[stack(400, "wait", "draw", "main", **tree)])
+    assert made.headline.endswith(", called by draw, in the thread main-thread")
+    assert (6, "thread main-thread") in [(c.line_from, c.role) for c in made.lines]

@@ -10,7 +10,7 @@ Samples::
     &mm->mmap_lock       1000         10      1.2 us       12.0 us      3.0 us       0.5 us
              2    182.58 us    137.85 us     91.29 us     spinlock   rcu_core+0xc7
 
-Tables: counters (grp perf_sched: run, wait and delay of each task; item `task:pid`), locks (n, mean_ns, lock, caller; rate_ps where the
+Tables: counters (grp perf_sched: run, wait and delay of each task; item `task:pid`), locks (n, mean_ns, max_ns, lock, caller; rate_ps where the
 length of the recording is known: an interval that a person entered, or `sleep 10` in the command). Clock: boot-relative for timehist;
 latency prints only the moment of the worst delay.
 Traps: delay is the time from runnable to running, wait is the time asleep before. A row of timehist is printed at the end of the run.
@@ -222,6 +222,7 @@ def _contention(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
         "line_no",
         n=pl.col("n").cast(pl.Int64, strict=False),
         mean_ns=nanoseconds(pl.col("avg")),
+        max_ns=nanoseconds(pl.col("max")),
         event=kind,
         lock=lock,
         caller=caller,
@@ -235,7 +236,8 @@ def _report(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
         "g"
     )
     cells = cells.drop_nulls("w3").with_columns(n=pl.col("n").cast(pl.Int64, strict=False))
-    mean = nanoseconds(pl.col("w1"))
+    mean, longest = nanoseconds(pl.col("w1")), nanoseconds(pl.col("w3"))
     if "avg wait" not in heading:
+        longest = nanoseconds(pl.col("w2"))
         mean = pl.when(pl.col("n") > 0).then(mean / pl.col("n"))
-    return cells.select("line_no", "n", "lock", mean_ns=mean, event=pl.lit("contended"))
+    return cells.select("line_no", "n", "lock", mean_ns=mean, max_ns=longest, event=pl.lit("contended"))

@@ -292,6 +292,6 @@ def test_addresses_of_locks_keep_their_names():
     text = " contended   total wait     max wait     avg wait            address   symbol\n\n"
     text += "       105    206.37 us     11.27 us      1.97 us   ffff8fd18b5bd9a0   rq_lock (spinlock)\n"
     rows = read_bytes(text.encode()).table("locks")
-    assert rows.select("n", "mean_ns", "lock").rows() == [(105, 1970.0, "rq_lock")]
+    assert rows.select("n", "mean_ns", "max_ns", "lock").rows() == [(105, 1970.0, 11270.0, "rq_lock")]
     assert rows["line_no"].to_list() == [3]
     assert pl.Series(rows["caller"]).null_count() == 1
