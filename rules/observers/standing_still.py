@@ -73,6 +73,9 @@ PARKS = frozenset(
 RESUMED = "restart_syscall"
 """The call that Linux shows for one that was interrupted by the tracer; its arguments do not name a lock."""
 
+ONE_SHARE = 0.2
+"""Share of the only process of a listing: one moment does not tell whether it reads a block or stands."""
+
 SLEEPS = r"^[<+]?[DU]"
 """State letters of a sleep that no signal ends: D of Linux and the BSDs, U of macOS."""
 
@@ -110,6 +113,7 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
         .agg(
             pl.col("state").str.contains(BUSY).sum().alias("busy"),
             pl.struct("part", "sample").n_unique().alias("samples"),
+            pl.len().alias("listed"),
         )
         .collect(engine="streaming")
     )
@@ -122,6 +126,9 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
         of = wholes[artifact]
         threads = Counter((row["pid"], row["lwp"]) for row in sleeping)
         seen_in = len({(row["part"], row["sample"]) for row in sleeping})
+        if of["listed"] == 1:
+            yield _only(sleeping[0], program)
+            continue
         if len(threads) == 1 and max(threads.values()) < 2:
             continue  # one sleeper in one sample may be reading a block
         again = f", in {seen_in} of {of['samples']} samples" if of["samples"] > 1 else ""
@@ -142,6 +149,22 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
             n=len(sleeping),
             seen=({"process": program, "event": "uninterruptible-sleep"}, {"process": program}),
         )
+
+
+def _only(row: Mapping[str, Any], program: str) -> Sighting:
+    """Return the sighting of the only process of a listing: somebody asked for it, and it sleeps so."""
+    who = program if row["pid"] is None else f"{program} ({row['pid']})"
+    return Sighting(
+        kind="uninterruptible",
+        subject=who,
+        headline=f"{who}, the only process that is listed, stood in uninterruptible sleep",
+        name="sleeping_count",
+        value=1.0,
+        unit="count",
+        lines=_cited([row], "uninterruptible sleep"),
+        **place(row),
+        share=ONE_SHARE,
+    )
 
 
 def _program(row: Mapping[str, Any]) -> str:

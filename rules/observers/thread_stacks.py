@@ -441,6 +441,7 @@ def _idle(idle: Sequence[tuple[str, Thread]], of: int) -> Sighting:
         known_by = next((f for f in first.frames if idle_reason(names_of(f))), first.frames[0])
         state = f" [{first.row['state']}]" if first.row["state"] else ""
         headline = f"The only thread is idle in {known_by}{state}"
+    where, n = Counter(t.place for t in held).most_common(1)[0]
     return Sighting(
         kind="idle",
         subject="idle threads",
@@ -452,6 +453,9 @@ def _idle(idle: Sequence[tuple[str, Thread]], of: int) -> Sighting:
         **place(first.row),
         n=count,
         idle=most,
+        beside=f"{n:,} of them in {where[0]}{''.join(f', called by {f}' for f in where[1:])}"
+        if of + count > 1
+        else None,
     )
 
 

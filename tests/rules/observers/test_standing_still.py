@@ -55,6 +55,13 @@ def test_one_sleeper_of_two_samples_stands_out() -> None:
     assert made[0].share == pytest.approx(2 / 3)
 
 
+def test_the_only_process_of_a_listing_was_asked_for() -> None:
+    (made,) = seen(ps=[process(4, "D", comm="kpolld")])
+    assert made.headline == "kpolld (4), the only process that is listed, stood in uninterruptible sleep"
+    assert (made.share, made.seen) == (0.2, ())
+    assert seen(ps=[process(4, "S")]) == []
+
+
 @pytest.mark.parametrize("state", ["S", "R", "Z", "O", "T", None])
 def test_other_states_are_normal(state: str | None) -> None:
     assert seen(ps=[{**process(i, "S"), "state": state} for i in range(9)]) == []
@@ -229,3 +236,11 @@ def test_the_state_below_a_report_belongs_to_it() -> None:
         "java was blocked in rwsem_down_write_slowpath for more than 2 min 0 s, as the kernel reports",
         "java was waiting in do_exit, as the kernel reports",
     ]
+
+
+@pytest.mark.usefixtures("idle")
+def test_idle_threads_are_told_with_where_most_of_them_are() -> None:
+    made = seen(profile_stacks=[
+        *(thread(n, "accept", "serve", "main") for n in range(3)), thread(9, "accept", "admin"), thread(10, "burn"),
+    ])  # fmt: skip
+    assert [s.beside for s in made if s.idle] == ["3 of them in accept, called by serve, called by main"]

@@ -15,7 +15,8 @@ counters (grp text, mode level) of figures, both with the title above them as en
 psql or MySQL, one cell per line; a line of InnoDB's monitor, of a measured plan or of what a service manager says of a unit, under
 the report's name);
 profile_stacks (source text, weight 1) of threads of Java (jstack, jcmd, management beans, javacore), Go, Python, py-spy,
-gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP and of the kernel, and the call trees of sample (macOS, event sample). Clock: that of the first stamp, wall-utc
+gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP, of the kernel, and of glog and abseil below a line about a thread that does not get on
+(addresses and names), and the call trees of sample (macOS, event sample). Clock: that of the first stamp, wall-utc
 for epochs and stamps with an offset, else wall-local.
 Traps: nobody knows what the lines mean, so rules and derived tables do not see these rows (`rules/case/case.py`). Sentences, quotations
 (`> `), a mail's header and signature, and what stands below words of advice give no rows. Prompts are borders. A date alone on its line

@@ -112,7 +112,7 @@ class Paragraphs:
         stamp = stamp_of(line)
         if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))  # most lines of a log
-            self.state["after_log"] = True
+            self._after_log(no, stamp.rest)
             return
         if not ("Call Site" in line and line.lstrip(" \t").startswith("#")) and self._is_border(no, line, stamp):
             return  # the heading of a debugger's stack looks like a prompt
@@ -125,12 +125,24 @@ class Paragraphs:
             self.state["stack"] = opened
             self.read.append(no)
             return
+        if (said := self.state.get("slow")) and (opened := stacks.below_log(line, no, tuple(said))):
+            self.state.pop("slow")
+            self.state["stack"] = opened
+            self.read.append(no)
+            return
         if "mode" in self.state:
             self._one(no, line, written, stamp)
             return
         self._lines.append((no, line, written, stamp))
-        if len(self._lines) >= tables.LOOK:
+        if len(self._lines) >= tables.LOOK or (stamp and stacks.SLOW.search(stamp.rest[:LONGEST])):
             self._decide()
+
+    def _after_log(self, no: int, text: str) -> None:
+        """Remember that a line of a log came, and what it says if its program tells of a thread that does not get on."""
+        self.state["after_log"] = True
+        self.state.pop("slow", None)
+        if stacks.SLOW.search(text[:LONGEST]):
+            self.state["slow"] = [no, text[:LONGEST]]
 
     def _stack_may_begin(self) -> bool:
         """Return whether a frame here begins a stack: not below the message of an exception."""
@@ -148,6 +160,7 @@ class Paragraphs:
             self.state.pop("advice", None)
         self.state.pop("mode", None)
         self.state.pop("after_log", None)
+        self.state.pop("slow", None)
         self.state.pop("time_unit", None)
 
     def end_run(self, last: bool) -> None:
@@ -328,7 +341,7 @@ class Paragraphs:
             return
         if stamp is not None:
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))
-            state["after_log"] = True
+            self._after_log(no, stamp.rest)
             return
         if state.get("after_log") and line[0] in " \t":
             self.read.append(no)  # a message of several lines

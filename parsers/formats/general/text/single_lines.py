@@ -26,11 +26,13 @@ STAMPS = tuple(
         r"[\[(<]?(?P<y>(?:19|20)[0-9]{2})(?P<mo>[01][0-9])(?P<d>[0-3][0-9])T(?P<h>[0-2][0-9]):?(?P<mi>[0-5][0-9]):?(?P<s>[0-6][0-9])"
         rf"(?:[.,](?P<f>[0-9]{{1,9}}))?{_ZONE}{_END}",
         rf"[\[(<]?{_SECONDS}{_END}",
+        rf"[IWEFD](?P<y>(?:19|20)[0-9]{{2}})(?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)",
         r"[\[(<]?(?P<epoch>1[0-9]{9})(?:\.(?P<f>[0-9]{1,9}))?[\])>]?(?=[\s,;:|]|$)",
     )
 )
 MAYBE_STAMPED = re.compile(
-    r"(?:--|[\[(<])?(?:[0-9]{1,4}[-/.:]|(?:19|20)[0-9]{6}T|[A-Z][a-z]{2},? |1[0-9]{9})|\S+ \S+ \S+ \[[0-9]{2}/|[\w.:\[\]-]+:[0-9]+ \[[0-9]{2}/"
+    r"[IWEFD](?:19|20)[0-9]{6} |(?:--|[\[(<])?(?:[0-9]{1,4}[-/.:]|(?:19|20)[0-9]{6}T|[A-Z][a-z]{2},? |1[0-9]{9})"
+    r"|\S+ \S+ \S+ \[[0-9]{2}/|[\w.:\[\]-]+:[0-9]+ \[[0-9]{2}/"
 )
 _YEARLESS = (
     re.compile(rf"[IWEFD](?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)"),
@@ -40,7 +42,7 @@ _YEARLESS = (
 """Stamps of klog and glog (I0323 10:00:01.123456), of syslog in any language, and of logcat."""
 _UPTIME = re.compile(r"\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
 """Seconds since the start: of the kernel, of a run-time's log."""
-_KLOG = re.compile(r"(?P<letter>[IWEFD])[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]")
+_KLOG = re.compile(r"(?P<letter>[IWEFD])(?:[0-9]{4}){1,2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]")
 KLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG"}
 """Severities of klog and glog by the letter before the date."""
 _FIELDS = re.compile(r"[\w@.-]{1,30}=")

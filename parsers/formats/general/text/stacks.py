@@ -197,6 +197,14 @@ STYLES = (
         ),
         kernel=True,
     ),
+    Style(  # glog, abseil and what is made of them: Kudu, Impala, StarRocks, bRPC
+        "addresses",
+        None,
+        re.compile(
+            r"[ \t]+(?:@[ \t]+)?0x[0-9a-f]{4,16}[ \t]+(?:(?P<unknown>\(.*\))|(?P<f>[A-Za-z_~][^\s(<]*(?:<.*?>)?[^\s(]*)(?:\(.*\))?(?: const)?.*)"
+        ),
+        (re.compile(r"(?:Kernel|User) stack:"),),
+    ),
     Style(
         "kernel",
         re.compile(r"(?:==> )?/proc/(?P<pid>[0-9]+)(?:/task/(?P<lwp>[0-9]+))?/stack(?: <==|:)?"),
@@ -221,12 +229,24 @@ _MAYBE_HEAD = (
 """How a line begins, without its indent, that may be the head of a stack or a frame of a style without heads."""
 
 _HEADLESS = {
-    "java": re.compile(rf"[ \t]*at[ \t]+{_JAVA_NAME}\((?:[\w$.-]*\.(?:java|kt|scala|groovy|clj)[:)].*|.*Native Method\)|Unknown Source\)).*"),
+    "java": re.compile(rf"[ \t]*{_AT}{_JAVA_NAME}\((?:[\w$.-]*\.(?:java|kt|scala|groovy|clj)[:)].*|.*Native Method\)|Unknown Source\)).*"),
     "gdb": re.compile(r"[ \t]*#0[ \t]+(?:0x[0-9a-f]+ in )?[^\s(]\S*(?: .*?)?\(.*"),
     "lldb": re.compile(r"[ \t]*(?:\* )?frame #0: .*"),
     "mdb": re.compile(r"[ \t]*[\w.-]+`\w[\w.]*\+0x[0-9a-f]+\(.*\)"),
 }  # fmt: skip
 """Frames with which a stack without a head may begin."""
+
+_JAVA_FILE = re.compile(r"\((?:[\w$-]+\.(?:java|kt|scala|groovy|clj):[0-9]+|Native Method)\)$")
+"""How a frame of Java ends whose file is known; debuggers print it without `at`."""
+
+SLOW = re.compile(
+    r"\b(?:found slow \w+|slow (?:function|task|callback|operation|tick|loop)|(?:is |was |been |got )?(?:stuck|hung|blocked)"
+    r"(?: (?:at|in) \S{1,80})?(?: for [0-9.]+ ?\w+)?|took too long)\b",
+    re.I,
+)
+"""Words by which a program tells in its log that a thread of it does not get on: the stack below is where it stands."""
+
+_OF_THREAD = re.compile(r"\b(?:tid|thread)(?:[ :=#]| id[ :=]){1,2}(?P<lwp>[0-9]{1,10})\b", re.I)
 
 _HEADLESS_BEGIN = ("at ", "#0", "frame #0", "* frame #0")
 
@@ -264,7 +284,11 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
             if style.head and style.head.fullmatch(line):
                 return _headed(style, line, no, pid)
     for name, frame in _HEADLESS.items():
-        if begins and (bare.startswith(_HEADLESS_BEGIN) or "`" in bare) and frame.fullmatch(line):
+        if (
+            begins
+            and (bare.startswith(_HEADLESS_BEGIN) or "`" in bare or _JAVA_FILE.search(bare))
+            and frame.fullmatch(line)
+        ):
             opened = _stack(_BY_NAME[name], no, pid)
             goes_on(opened, line, no)
             opened["cut"] = name == "java"
@@ -284,6 +308,23 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
         goes_on(opened, line, no)
         return opened
     return None
+
+
+def below_log(line: str, no: int, said: tuple[int, str]) -> Stack | None:
+    """Return the stack that a line begins below a line of a log; `said` is number and text of that line.
+
+    >>> below_log("    @     0x7f0d3e2d2f43  pthread_cond_wait", 8, (7, "Thread 4711 stuck at a.cc:12 for 1234ms:"))["lwp"]
+    4711
+    """
+    style = _BY_NAME["addresses"]
+    found = SLOW.search(said[1])
+    if found is None or not style.frame.fullmatch(line):
+        return None
+    opened = _stack(style, said[0], None)
+    thread = _OF_THREAD.search(said[1])
+    opened["lwp"], opened["state"] = _whole(thread["lwp"]) if thread else None, found[0]
+    goes_on(opened, line, no)
+    return opened
 
 
 def _headed(style: Style, line: str, no: int, pid: int | None) -> Stack:
@@ -379,6 +420,8 @@ def _frame(stack: Stack, style: Style, found: re.Match[str], line: str, no: int)
         return
     named = found.groupdict()
     name = (named["f"] or named.get("f2") or "").strip()
+    if named.get("unknown"):
+        return
     if named.get("file"):  # `wait` of Python is not that of the C library
         name = f"{name} ({named['file']})"
     elif style.name == "javacore":

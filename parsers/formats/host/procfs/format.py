@@ -37,6 +37,9 @@ STATUS = (
     r"^(?:Name|Umask|State|Tgid|Ngid|Pid|PPid|TracerPid|Uid|Gid|FDSize|Groups|Vm[A-Z][A-Za-z]{1,4}|Rss[A-Z][a-z]+|Threads"
     r"|Sig[QPBIC][a-z]{0,3}|ShdPnd|Cap[A-Z][a-z]{2}|Cpus_allowed(?:_list)?|Mems_allowed(?:_list)?"
     r"|(?:non)?voluntary_ctxt_switches|Seccomp(?:_filters)?|NoNewPrivs):\t"
+    # Pastes turn the tab into blanks, up to the next eighth column.
+    r"|^Name: {3}\S|^State: {2}[A-Z] \([a-z ]+\)$|^(?:Umask|Tgid|Ngid|Pid|PPid|TracerPid|FDSize|Threads|Vm[A-Z][A-Za-z]{1,4}|Rss[A-Z][a-z]+"
+    r"|(?:non)?voluntary_ctxt_switches|NoNewPrivs): {1,7}[0-9]+(?: kB)?$"
 )
 SCHED_HEAD = r"^[^\t]{1,64} \([0-9]{1,10}, #threads: [0-9]{1,7}\)$"
 SCHED = r"^(?:se\.|nr_|mm->|clock-|avg\.|wait_|sum_|numa_|dl\.|iowait_|block_|sleep_|exec_|slice_)[A-Za-z_.>-]* +: +-?[0-9]+(?:\.[0-9]+)?$"

@@ -403,3 +403,36 @@ def test_services_of_solaris_and_lists_that_only_look_like_units():
 def test_a_stamp_without_a_year_may_name_its_month_in_another_language(line: str, day: int | None):
     stamp = stamp_of(line)
     assert (stamp and int(stamp.t / 86400)) == day
+
+
+WATCHED = """\
+W20240502 15:04:05.123456  1234 watch.cc:191] Thread 4711 stuck at /src/x.cc:12 for 1234ms:
+Kernel stack:
+User stack:
+    @     0x7f0d3e2d2f43  pthread_cond_wait
+    @           0x9a0b1c  (unknown)
+    @           0x9a0b2d  kudu::Reader::Read(std::function<void ()> const&) const
+W20240502 15:04:06.123456  1234 watch.cc:191] all is well
+    @           0x9a0b2d  kudu::Writer::Write()
+"""
+
+
+def test_a_stack_below_a_line_about_a_thread_that_is_stuck_says_where_it_stands():
+    tables = tables_of(WATCHED)
+    (stack,) = tables["profile_stacks"]
+    assert (stack["lwp"], stack["state"], stack["line_no"]) == (4711, "stuck at /src/x.cc:12 for 1234ms", 1)
+    assert (stack["frames"], stack["frame_lines"]) == (["pthread_cond_wait", "kudu::Reader::Read"], [4, 6])
+    assert [(r["line_no"], r["severity"]) for r in tables["logs"]] == [(1, "WARNING"), (7, "WARNING")]
+
+
+@pytest.mark.parametrize("said", ["Check failed: a == b", "caught a signal", "the queue got longer"])
+def test_a_stack_of_a_crash_is_no_place_where_a_thread_stands(said: str):
+    assert "profile_stacks" not in tables_of(f"F0502 15:04:05.1 12 a.cc:1] {said}\n    @  0x7f0d3e2d2f43  abort\n")
+
+
+def test_frames_of_java_without_a_word_before_them():
+    (stack,) = tables_of("    shop.Pool.take(Pool.scala:81)\n    java.lang.Thread.run(Thread.java:748)\n")[
+        "profile_stacks"
+    ]
+    assert stack["frames"] == ["shop.Pool.take", "java.lang.Thread.run"]
+    assert "profile_stacks" not in tables_of("shop.Pool.take(a)\nshop.Pool.give(b)\n")

@@ -68,3 +68,17 @@ def test_what_waits_in_the_kernel_is_seen():
     (seen,) = Case.of_tables({"profile_stacks": rows}).derived("observations").to_dicts()
     assert (seen["observer"], seen["subject"], seen["value"]) == ("standing-still", "jbd2_log_wait_commit", 2.0)
     assert seen["mechanism"] is not None
+
+
+def test_a_status_whose_tabs_became_blanks_is_known():
+    text = b"Name:   kpolld\nUmask:  0000\nState:  D (disk sleep)\nTgid:   12\nPid:    12\nVmRSS:      900 kB\n"
+    reading = read_bytes(text)
+    assert (reading.account.kind, reading.account.account.unknown) == ("procfs", 0)
+    assert reading.table("ps").select("comm", "state", "pid", "rss_kb").rows() == [("kpolld", "D", 12, 900.0)]
+
+
+def test_a_description_of_a_pod_is_no_status():
+    assert (
+        read_bytes(b"Name:         web-1\nState:          Running\nThreads: many\nGroups:  a\n").account.kind
+        != "procfs"
+    )
