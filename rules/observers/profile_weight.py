@@ -365,7 +365,9 @@ def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iter
         return
     # The frame before one in a stack (leaf first) is what it calls.
     callee = pl.col("frames").list.slice(0, pl.col("frames").list.len() - 1)
-    printed = pl.coalesce("pcts", pl.col("frames").list.eval(pl.element().is_null().cast(pl.Float64) * 0.0))
+    none = pl.col("frames").list.eval(pl.element().is_null().cast(pl.Float64) * 0.0)
+    each = pl.col("pcts").list.len() == pl.col("frames").list.len()
+    printed = pl.when(each).then("pcts").otherwise(none)
     heaviest = pl.col("line_no").get(pl.col("weight").arg_max())
     calls = (
         rows.filter(pl.col("frames").list.len() > 1)

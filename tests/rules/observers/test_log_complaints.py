@@ -191,7 +191,7 @@ def test_the_last_line_of_a_record_is_cited() -> None:
 
 
 def test_what_continues_a_complaint_is_told_with_it() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"severity": "ERROR", "ok": False, "text": "deadlock detected"},
         {"severity": "STATEMENT", "text": "update a set b = 1"},
         {"severity": "DETAIL", "text": "Process 7 waits for ShareLock on transaction 9"},
@@ -205,7 +205,7 @@ def test_what_continues_a_complaint_is_told_with_it() -> None:
 
 @pytest.mark.parametrize(("t", "says"), [(172.85, "172.850 s after"), (1200.0, "20 min 0 s after")])
 def test_a_time_after_the_start_is_told_as_its_stamp_has_it(t: float, says: str) -> None:
-    rows = {
+    rows: dict[str, list[dict[str, Any]]] = {
         "logs": [{"line_no": 1, "t_local": t, "text": "cannot mount /data"}, {"line_no": 2, "t_local": t, "text": "x"}],
         "artifacts": [{"clock_kind": "boot-relative"}],
     }
