@@ -42,8 +42,10 @@ OLD_LEFT = re.compile(r"(?P<dead>\d+) dead row versions cannot be removed yet")
 
 OLD_ALL = re.compile(r"found \d+ removable, (?P<all>\d+) nonremovable row versions")
 
-HORIZON = re.compile(r"removable cutoff: \d+, which was (?P<age>\d+) XIDs old")
-"""How many transactions ago the oldest one began that may still see dead rows."""
+HORIZON = re.compile(
+    r"removable cutoff: (?P<xid>\d+), which was (?P<age>\d+) XIDs old|cannot be removed yet, oldest xmin: (?P<xmin>\d+)"
+)
+"""Up to which transaction dead rows may be removed, and how many transactions ago that one began (15 and newer)."""
 
 BEHIND = 4
 """Maximum number of lines between the two figures of one vacuum."""
@@ -72,26 +74,39 @@ def _left(case: CaseTables) -> Iterator[Sighting]:
         ]
         dead = int(made["dead"])
         whole = made if "all" in made.re.groupindex else _first(OLD_ALL, (row, *found[max(0, n - 1) : n]))
-        age = _first(HORIZON, (row, *(r for r in near if r["line_no"] > row["line_no"])))
+        upto = _horizon((row, *(r for r in near if r["line_no"] > row["line_no"])))
         of = int(whole["all"]) if whole else dead
         if dead >= MANY and dead >= OF_ALL * of:
-            yield _sighting(row, dead, of, int(age["age"]) if age else None)
+            yield _sighting(row, dead, of, upto)
+
+
+def _horizon(rows: Iterable[dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
+    """Return in words up to which transaction rows are removed, and the line that says so."""
+    for row in rows:
+        if (made := HORIZON.search(row["text"])) is None:
+            continue
+        age = f", {int(made['age']):,} transactions back" if made["age"] and int(made["age"]) else ""
+        return f"; rows are removed only up to transaction {made['xid'] or made['xmin']}{age}", row
+    return None
 
 
 def _first(shape: re.Pattern[str], rows: Iterable[dict[str, Any]]) -> re.Match[str] | None:
     return next((made for row in rows if (made := shape.search(row["text"]))), None)
 
 
-def _sighting(row: dict[str, Any], dead: int, of: int, age: int | None) -> Sighting:
-    since = f"; the oldest transaction that may see them is {age:,} transactions old" if age else ""
+def _sighting(row: dict[str, Any], dead: int, of: int, upto: tuple[str, dict[str, Any]] | None) -> Sighting:
+    horizon = [(upto[1], "up to which rows are removed")] if upto and upto[1] is not row else []
     return Sighting(
         "dead-rows",
         "dead rows",
-        f"A vacuum left {dead:,} of {of:,} row versions that are dead and cannot be removed yet{since}",
+        f"A vacuum left {dead:,} of {of:,} row versions that are dead and cannot be removed yet{upto[0] if upto else ''}",
         "dead_rows",
         float(dead),
         "rows",
-        (Lines(row["artifact_id"], row["line_no"], row["line_end"] or row["line_no"], "what a vacuum left"),),
+        tuple(
+            Lines(r["artifact_id"], r["line_no"], r["line_end"] or r["line_no"], role)
+            for r, role in ((row, "what a vacuum left"), *horizon)
+        ),
         **place(row),
         against="all row versions that remain",
         against_value=float(of),
@@ -110,6 +125,7 @@ def _listed(case: CaseTables) -> Iterator[Sighting]:
         if dead is None or live is None or dead < MANY or dead < live:
             continue
         table = str(cells.get("relname") or "a table").strip()
+        vacuums = [_number(cells.get(name)) or 0.0 for name in ("vacuum_count", "autovacuum_count") if name in cells]
         yield Sighting(
             "dead-rows",
             table,
@@ -124,7 +140,12 @@ def _listed(case: CaseTables) -> Iterator[Sighting]:
             share=dead / (dead + live),
             n=1,
             seen=({"counter": "n_dead_tup"},),
+            beside=_vacuumed(sum(vacuums)) if vacuums else None,
         )
+
+
+def _vacuumed(times: float) -> str:
+    return f"it was vacuumed {f'{times:,.0f} times' if times > 1 else 'once' if times else 'never'}"
 
 
 def _number(cell: object) -> float | None:

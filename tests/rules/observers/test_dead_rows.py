@@ -28,8 +28,9 @@ def test_what_a_vacuum_left(dead: int, whole: int, stands: bool) -> None:
     for made in found:
         assert made.headline == (
             f"A vacuum left {dead:,} of {whole:,} row versions that are dead and cannot be removed yet;"
-            " the oldest transaction that may see them is 40 transactions old"
+            " rows are removed only up to transaction 754, 40 transactions back"
         )
+        assert [line.line_from for line in made.lines] == [1, 2]
         assert made.share == dead / whole
 
 
@@ -39,6 +40,16 @@ def test_what_an_older_vacuum_says() -> None:
         "DETAIL:  320000 dead row versions cannot be removed yet, oldest xmin: 754",
     )
     assert (made.value, made.against_value) == (320000.0, 328000.0)
+    assert made.headline.endswith("; rows are removed only up to transaction 754")
+    assert len(made.lines) == 1, "the figure and the horizon stand on one line"
+
+
+def test_the_newest_transaction_is_no_horizon_of_long_ago() -> None:
+    (made,) = logged(
+        "tuples: 0 removed, 9000 remain, 9000 are dead but not yet removable",
+        "removable cutoff: 811, which was 0 XIDs old when operation ended",
+    )
+    assert made.headline.endswith("up to transaction 811")
 
 
 def listed(**cells: Any) -> list[Sighting]:
@@ -59,6 +70,20 @@ def listed(**cells: Any) -> list[Sighting]:
 def test_dead_rows_of_a_listing(dead: str, live: str, stands: bool) -> None:
     found = listed(relname="account", n_live_tup=live, n_dead_tup=dead)
     assert [s.subject for s in found] == (["account"] if stands else [])
+
+
+@pytest.mark.parametrize(
+    ("counts", "beside"),
+    [
+        ({"vacuum_count": "3", "autovacuum_count": "9"}, "it was vacuumed 12 times"),
+        ({"autovacuum_count": "1"}, "it was vacuumed once"),
+        ({"vacuum_count": "0"}, "it was vacuumed never"),
+        ({}, None),
+    ],
+)
+def test_how_often_a_table_was_vacuumed(counts: dict[str, str], beside: str | None) -> None:
+    (made,) = listed(relname="account", n_live_tup="10", n_dead_tup="5000", **counts)
+    assert made.beside == beside
 
 
 def test_a_listing_without_figures_says_nothing() -> None:

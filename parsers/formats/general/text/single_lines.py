@@ -207,6 +207,7 @@ COMPLAINT = re.compile(
     r"|(?:\S{1,120}: )?(?:Main|Control) process exited, code=(?:exited, status=[1-9]|killed|dumped)"
     r"|[ \t]*tuples: [0-9]+ removed, [0-9]+ remain, [1-9][0-9]{3,} are dead but not yet removable"
     r"|[ \t]*(?:DETAIL: +)?[1-9][0-9]{3,} dead row versions cannot be removed yet"
+    r"|[ \t]*removable cutoff: [0-9]+, which was [1-9][0-9]* XIDs old"
     r"|[ \t]*(?:Reason: +(?:OOMKilled|CrashLoopBackOff|Error|Evicted|ContainerCannotRun|DeadlineExceeded)|Exit Code: +[1-9][0-9]*)[ \t]*$"
 )
 """Lines without a stamp by which a program says that something went wrong."""

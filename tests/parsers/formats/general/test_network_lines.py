@@ -73,6 +73,7 @@ def test_what_is_no_stamp_is_none(line: str) -> None:
         " Main PID: 12 (code=exited, status=1/FAILURE)",
         "      Reason:       OOMKilled",
         "      Exit Code:    137",
+        "removable cutoff: 90211, which was 17 XIDs old when operation ended",
         "The connection to the server 10.0.0.1:6443 was refused",
     ],
 )
@@ -88,6 +89,7 @@ def test_tools_complain_without_a_stamp(line: str) -> None:
         " Main PID: 12 (app)",
         "timeout = 30",
         "Exit Code:  0",
+        "removable cutoff: 90211, which was 0 XIDs old when operation ended",
         "Reason: Completed",
     ],
 )
