@@ -528,6 +528,7 @@ state TEXT - : state
 event TEXT - : wait event
 logon_text TEXT - : logon time as printed
 last_call_s NUM s : since the last call
+xmin INT - : oldest transaction whose rows the session may still see
 
 db_waits: wait events
 event TEXT - : event

@@ -2,7 +2,8 @@
 
 Standing out: sessions that wait for a lock of a row or table for a second or longer, or three of them at once; five sessions
 or more of one state that were left at a fixed distance in time, as by a job that never gives them back. Normal: idle sessions,
-background processes and other waits, which are told as measures with the longest of each state.
+background processes and other waits, which are told as measures with the longest of each state. Of sessions that keep an old
+view of the rows (`xmin`), the oldest is told beside: a vacuum removes nothing that it may still see.
 Worked example: `| 9 | app | web1 | shop | Query | 140 | Waiting for table metadata lock | ...`, the only one that is not
 asleep: 1 session of 60, 100 % of those that have something to do.
 Cost: one aggregation over the listed sessions. Source: MySQL Reference Manual, SHOW PROCESSLIST; PostgreSQL documentation,
@@ -19,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import recognise
 
 OBSERVER = Observer(
@@ -62,11 +63,18 @@ LONGEST_S = 3650 * 86400.0
 LISTED = 10
 """Maximum number of lines of sessions that are cited."""
 
+BEHIND = 10_000
+"""Minimum distance in transactions from which the view of a working session is old: those of a report differ by less."""
+
+AROUND = 2**31
+"""Distance from which numbers of transactions have come round, so that the smaller one is no older."""
+
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield how many sessions of a database do or wait for the same, and those that were left one by one."""
     key = [*PLACE_COLUMNS, "state", "event"]
-    rows = case.scan("sessions", [*key, "line_no", "sid", "db_user", "machine", "last_call_s"])
+    columns = [*key, "line_no", "line_end", "sid", "db_user", "program", "machine", "last_call_s", "xmin"]
+    rows = case.scan("sessions", columns).with_columns(pl.col("xmin").max().over("artifact_id").alias("newest"))
     since = pl.col("last_call_s").filter(pl.col("last_call_s").is_between(0, LONGEST_S))
     groups = (
         rows.filter(pl.col("state").is_not_null() | pl.col("event").is_not_null())
@@ -76,9 +84,16 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.col("db_user").drop_nulls().mode().sort().first(),
             pl.col("machine").drop_nulls().mode().sort().first(),
             pl.col("machine").drop_nulls().n_unique().alias("machines"),
-            pl.col("line_no").sort().head(LISTED).alias("lines"),
+            pl.struct("line_no", pl.coalesce("line_end", "line_no").alias("line_end"))
+            .sort_by("line_no")
+            .head(LISTED)
+            .alias("lines"),
+            pl.struct("xmin", "newest", "sid", "program").sort_by("xmin", nulls_last=True).first().alias("oldest"),
             since.max(),
-            pl.col("line_no", "sid").filter(pl.col("last_call_s") == since.max()).first().name.prefix("longest_"),
+            pl.col("line_no", "line_end", "sid")
+            .filter(pl.col("last_call_s") == since.max())
+            .first()
+            .name.prefix("longest_"),
             since.sort().head(MOST_TIMES).alias("times"),
         )
         .with_columns(pl.col("n").sum().over("artifact_id").alias("all"))
@@ -90,7 +105,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     for row in found:
         busy[row["artifact_id"]] = busy.get(row["artifact_id"], 0) + (0 if _rests(row) else row["n"])
     waits = [row for row in found if _waits_for_lock(row)]
-    waits += [r for r in found if (r["state"] or "").lower().startswith(HOLDING) and r not in waits][:TOP]
+    waits += [r for r in found if _holds(r) and r not in waits][:TOP]
     for row in [*waits, *(r for r in found[:TOP] if r not in waits)]:
         yield _alike(row, busy[row["artifact_id"]], waits=_waits_for_lock(row))
     for row in found[:TOP]:
@@ -115,23 +130,22 @@ def _waits_for_lock(row: Mapping[str, Any]) -> bool:
 
 
 def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
+    one = row["n"] == 1
     what = ", ".join(x for x in (row["state"], row["event"] and f"waiting for {row['event']}") if x)
     what = what.replace("waiting for Waiting for", "Waiting for")
-    whose = f", most of {row['db_user']}" if row["db_user"] else ""
-    whence = f", all from {row['machine']}" if row["machine"] and row["machines"] == 1 and row["n"] > 1 else ""
-    last = f"; the last call of one was {figure(row['last_call_s'], 's')} ago" if row["last_call_s"] else ""
-    held = (row["state"] or "").lower().startswith(HOLDING)
-    lines = row["lines"]
-    if waits and row["longest_line_no"] is not None:
-        lines = [row["longest_line_no"], *(n for n in lines if n != row["longest_line_no"])][:LISTED]
+    whose = f", {'' if one else 'most '}of {row['db_user']}" if row["db_user"] else ""
+    whence = f"{'' if one else ', all'} from {row['machine']}" if row["machine"] and row["machines"] == 1 else ""
+    ago = f"{figure(row['last_call_s'], 's')} ago" if row["last_call_s"] else ""
+    last = f"; {'its last call was' if one else 'the last call of one was'} {ago}" if ago else ""
+    held = _holds(row)
     return Sighting(
         "sessions",
         row["event"] or row["state"],
-        f"{row['n']:,} of {row['all']:,} sessions are {what}{whose}{whence}{last}",
+        f"{row['n']:,} of {row['all']:,} sessions {'is' if one else 'are'} {what}{whose}{whence}{last}",
         f"{row['event'] or row['state']} sessions_count",
         float(row["n"]),
         "count",
-        tuple(Lines(row["artifact_id"], n, n, "session") for n in lines),
+        _cited(row, first=row["longest_line_no"] if waits else None),
         **place(row),
         against="all sessions",
         against_value=float(row["all"]),
@@ -139,13 +153,44 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
         n=row["n"],
         seen=({"event": row["event"]},) if waits else (),
         normal=not (waits or held),
+        beside=_old_view(row),
+    )
+
+
+def _holds(row: Mapping[str, Any]) -> bool:
+    return (row["state"] or "").lower().startswith(HOLDING)
+
+
+def _cited(row: Mapping[str, Any], first: int | None) -> tuple[Lines, ...]:
+    """Return the lines of sessions that are alike, of all together at most `MOST_LINES`; `first` is the line to begin with."""
+    found: list[Lines] = []
+    for of in sorted(row["lines"], key=lambda line: line["line_no"] != first):
+        room = MOST_LINES - sum(x.line_to - x.line_from + 1 for x in found)
+        if room > 0:
+            last = min(of["line_end"], of["line_no"] + room - 1)
+            found.append(Lines(row["artifact_id"], of["line_no"], last, "session"))
+    return tuple(found)
+
+
+def _old_view(row: Mapping[str, Any]) -> str | None:
+    """Return which of the sessions has the oldest view of the rows, None if its age is usual."""
+    of = row["oldest"]
+    behind = of["newest"] - of["xmin"] if of["xmin"] is not None else 0
+    if not 0 < behind < AROUND or (behind < BEHIND and not _holds(row)):
+        return None
+    program = f" of {of['program']}" if of["program"] else ""
+    return (
+        f"session {of['sid']}{program} may still see rows as of transaction {of['xmin']} (backend_xmin),"
+        f" {behind:,} before the newest view of the list"
     )
 
 
 def _longest(row: Mapping[str, Any]) -> Sighting:
     """Return the session that has been in its state for longest; how long that is normal depends on the state."""
     who = f"Session {row['longest_sid']}" if row["longest_sid"] is not None else "A session"
-    state = row["event"] or row["state"]
+    state = row["state"] if _holds(row) else row["event"] or row["state"]
+    line = row["longest_line_no"]
+    last = min(row["longest_line_end"] or line, line + MOST_LINES - 1)
     return Sighting(
         "sessions",
         state,
@@ -153,11 +198,7 @@ def _longest(row: Mapping[str, Any]) -> Sighting:
         "longest_state_s",
         row["last_call_s"],
         "s",
-        (
-            Lines(
-                row["artifact_id"], row["longest_line_no"], row["longest_line_no"], f"{state} {row['last_call_s']:.0f}"
-            ),
-        ),
+        (Lines(row["artifact_id"], line, last, f"{state} {row['last_call_s']:.0f}"),),
         **place(row),
         against="the usual time of a statement",
         against_value=60.0,
@@ -190,7 +231,7 @@ def _one_by_one(row: Mapping[str, Any], step: float) -> Sighting:
         "step_s",
         step,
         "s",
-        tuple(Lines(row["artifact_id"], n, n, "left at a fixed interval") for n in row["lines"]),
+        tuple(Lines(row["artifact_id"], x["line_no"], x["line_no"], "left at a fixed interval") for x in row["lines"]),
         **place(row),
         share=0.5,
         n=row["n"],

@@ -21,7 +21,7 @@ def test_sessions_that_do_the_same() -> None:
     made = sessions(*idle, {"state": "active", "db_user": "admin", "last_call_s": 2.0}, {"sid": 13})
     assert [(s.headline, s.normal) for s in made] == [
         ("9 of 10 sessions are idle, waiting for ClientRead, most of pool", True),
-        ("1 of 10 sessions are active, most of admin; the last call of one was 2.000 s ago", True),
+        ("1 of 10 sessions is active, of admin; its last call was 2.000 s ago", True),
         ("Session 110 has been active for 2 s (2.000 s), the longest of 1", True),
     ]
 
@@ -64,6 +64,44 @@ def test_left_one_by_one(times: list[float], step: float | None) -> None:
     )
 
 
+def test_one_session_is_told_with_whence_it_comes() -> None:
+    made = sessions(*[{"state": "Sleep"}] * 2, {"state": "Query", "db_user": "root", "machine": "localhost"})
+    assert made[1].headline == "1 of 3 sessions is Query, of root from localhost"
+
+
+def viewing(state: str, xmin: int | None, newest: int) -> str | None:
+    rows = [
+        {"state": state, "xmin": xmin, "sid": 7, "program": "report", "line_no": 1, "line_end": 9},
+        {"state": "walsender", "xmin": newest},
+    ]
+    return next(s for s in sessions(*rows) if s.subject == state).beside
+
+
+@pytest.mark.parametrize(
+    ("state", "xmin", "newest", "told"),
+    [
+        ("idle in transaction", 99, 100, True),
+        ("idle in transaction", 100, 100, False),
+        ("idle in transaction", None, 100, False),
+        ("active", 100, 10_100, True),
+        ("active", 101, 10_100, False),
+        ("active", 3, 2**31 + 3, False),
+    ],
+)
+def test_the_oldest_view_of_the_rows(state: str, xmin: int | None, newest: int, told: bool) -> None:
+    beside = viewing(state, xmin, newest)
+    assert (beside is not None) is told
+    assert not beside or beside.startswith(
+        f"session 7 of report may still see rows as of transaction {xmin} (backend_xmin)"
+    )
+
+
+def test_the_lines_of_records_are_few() -> None:
+    records = [{"state": "idle in transaction", "line_no": 10 * n, "line_end": 10 * n + 8} for n in range(1, 5)]
+    made = sessions(*records)[0]
+    assert [(x.line_from, x.line_to) for x in made.lines] == [(10, 18), (20, 28), (30, 31)]
+
+
 def test_nothing_is_known_of_them() -> None:
     assert sessions({"sid": None}, {"state": None}) == []
     odd = sessions({"state": "x", "last_call_s": float("nan")}, {"state": "x", "last_call_s": -1.0})
@@ -73,3 +111,8 @@ def test_nothing_is_known_of_them() -> None:
 def test_who_is_idle_in_a_transaction_stands_out() -> None:
     made = sessions(*[{"state": "idle"}] * 50, {"state": "idle in transaction", "event": "Client:ClientRead"})
     assert [(s.value, s.normal, s.seen) for s in made] == [(1.0, False, ()), (50.0, True, ())]
+
+
+def test_how_long_a_session_is_idle_in_its_transaction() -> None:
+    made = sessions({"state": "idle in transaction", "event": "Client:ClientRead", "last_call_s": 61.5})
+    assert made[1].headline == "Session 101 has been idle in transaction for 62 s (1 min 2 s), the longest of 1"

@@ -12,10 +12,12 @@ Source: PostgreSQL documentation, "The Cumulative Statistics System", pg_stat_ac
 
 Tables: sessions: sid and spid = pid (one process for each session), db_user = usename, program = application_name, machine =
 client_hostname or client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`),
-logon_text = backend_start. Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
+logon_text = backend_start, last_call_s = the age of the state or of the statement where the query computes it (`now() - state_change as state_age`),
+xmin = backend_xmin. Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
 background processes wait for work (Activity:...); the author of the query chooses the columns, and others (the query's text) are read but
 not stored; a cell that continues on the next line ends with `+`. The lock monitoring queries (`blocked_pid`, `blocking_pid`) give the
-blocked session, event `Lock:`; the blocking session has no column. Known gaps: HTML and LaTeX output; other aliases of columns.
+blocked session, event `Lock:`; the blocking session has no column. The age of a transaction is none of its last call. Known gaps: HTML and
+LaTeX output; other aliases of columns; intervals of another style than `postgres`.
 """
 
 from __future__ import annotations
@@ -56,6 +58,35 @@ _BLOCKED = {
     "blocked_pid": "pid", "blocked_user": "usename", "blocked_state": "state", "blocked_application": "application_name",
     "blocked_application_name": "application_name", "blocked_app": "application_name",
 }  # fmt: skip
+_STATE_AGES = (
+    "state_age",
+    "state_duration",
+    "state_time",
+    "idle_for",
+    "idle_time",
+    "idle_age",
+    "idle_duration",
+    "since_state_change",
+)
+_QUERY_AGES = (
+    "query_age",
+    "query_duration",
+    "query_time",
+    "query_runtime",
+    "duration",
+    "runtime",
+    "run_time",
+    "running_for",
+    "running_since",
+    "age",
+)
+"""Names that people give to `now() - state_change` and `now() - query_start`."""
+
+_INTERVAL = re.compile(
+    r"(?:(?P<years>[0-9]{1,3}) years? )?(?:(?P<mons>[0-9]{1,2}) mons? )?(?:(?P<days>[0-9]{1,5}) days? ?)?"
+    r"(?P<h>[0-9]{1,6}):(?P<m>[0-5][0-9]):(?P<s>[0-5][0-9](?:\.[0-9]{1,6})?)"
+)
+_DAYS = {"years": 365.25, "mons": 30.0, "days": 1.0}
 _PAIR = re.compile(rf"^({_NAME}) *\| ?(?![^|]*\|)")
 _RECORD, _RULE, _FOOTER = re.compile(RECORD), re.compile(RULE), re.compile(FOOTER)
 
@@ -194,5 +225,24 @@ def _session(pid: int, of: dict[str, str]) -> dict[str, Any]:
     return {
         "sid": pid, "spid": pid, "db_user": of.get("usename") or None, "program": of.get("application_name") or None,
         "machine": of.get("client_hostname") or of.get("client_addr") or None, "state": state, "event": waits,
-        "logon_text": of.get("backend_start") or None,
+        "logon_text": of.get("backend_start") or None, "last_call_s": _last_call_s(of), "xmin": whole(of.get("backend_xmin") or ""),
     }  # fmt: skip
+
+
+def _last_call_s(of: dict[str, str]) -> float | None:
+    """Return since when a session is in its state: of one that works, since when its statement runs."""
+    names = (*_QUERY_AGES, *_STATE_AGES) if of.get("state") == "active" else (*_STATE_AGES, *_QUERY_AGES)
+    return next((age for name in names if (age := seconds_of(of.get(name) or "")) is not None), None)
+
+
+def seconds_of(interval: str) -> float | None:
+    """Return the seconds of an interval in the style `postgres`; None for any other text and for one below 0.
+
+    >>> seconds_of("00:00:38.786343"), seconds_of("2 days 01:00:00"), seconds_of("-00:00:01"), seconds_of("12")
+    (38.786343, 176400.0, None, None)
+    """
+    found = _INTERVAL.fullmatch(interval.strip())
+    if found is None:
+        return None
+    days = sum(float(found[name] or 0) * of for name, of in _DAYS.items())
+    return days * 86400 + float(found["h"]) * 3600 + float(found["m"]) * 60 + float(found["s"])

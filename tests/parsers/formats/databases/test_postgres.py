@@ -147,3 +147,18 @@ def test_where_stamps_go_back_does_not_depend_on_lines_without_a_stamp(block_byt
         if "go back" in n.text
     ]
     assert [n.line_from for n in falls] == [5]
+
+
+@pytest.mark.parametrize(
+    ("state", "columns", "cells", "last_call_s"),
+    [
+        ("idle in transaction", "query_age | state_age", "00:10:00 | 00:09:58.5", 598.5),
+        ("active", "duration | state_age", "1 day 00:00:01 | 00:09:58.5", 86401.0),
+        ("idle", "xact_age | datname", "00:10:00 | shop", None),
+        ("active", "runtime | datname", "-00:00:00.000005 | shop", None),
+    ],
+)
+def test_since_when_a_session_is_in_its_state(state, columns, cells, last_call_s):
+    text = f" pid | usename | backend_xmin | state | {columns}\n----+----+----+----+----+----\n 7 | app | 5120 | {state} | {cells}\n"
+    table = read_bytes(text.encode(), Hints(kind="postgres", variant="activity")).table("sessions")
+    assert table.select("xmin", "last_call_s").rows() == [(5120, last_call_s)]
