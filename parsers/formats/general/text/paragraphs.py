@@ -271,6 +271,11 @@ class Paragraphs:
             return
         texts = [line for _, line, _, _ in lines]
         self.state["mode"] = "lines"
+        if not self.state.get("advice") and (setting := tables.one_value(texts)):
+            self.read.extend(no for no, *_ in lines if no != lines[2][0])
+            self.state.pop("title", None)
+            self._pairs(lines[2][0], pairs_of(f"{setting[0]} = {setting[1]}"))
+            return
         for at in range(min(tables.ABOVE, len(lines) - 1)):
             # A sentence has no cells, and below words of advice stands what could be.
             if lines[at][2] or self.state.get("advice") or (shape := tables.table_at(texts[at:])) is None:

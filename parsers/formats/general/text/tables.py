@@ -25,6 +25,10 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[a-zA-Z%µ/]{1,6})?")
 _GAP = re.compile(r"[ \t]{2,}|\t")
 _CELL = re.compile(r"\S+(?: \S+)*")
 
+_NAME = re.compile(r"[ \t]*(?P<name>[A-Za-z_][\w.]{0,62})[ \t]*")
+_DASHES = re.compile(r"[ \t]*-{1,200}[ \t]*")
+_ONE_ROW = re.compile(r"[ \t]*\(1 [^\W\d]{1,12}\)[ \t]*")
+
 Shape = dict[str, Any]
 """How a table is cut: `mode` (bar, tab, wide, words), `heading`, `starts` of its cells. JSON-able."""
 
@@ -40,6 +44,18 @@ def cells_of(line: str, mode: str) -> list[str]:
     if mode == "tab":
         return [cell.strip() for cell in line.split("\t")]
     return _GAP.split(line.strip()) if mode == "wide" else line.split()
+
+
+def one_value(lines: Sequence[str]) -> tuple[str, str] | None:
+    """Return name and value of a listing of one column and one row, as psql prints a setting; None for any other lines.
+
+    >>> one_value([" work_mem ", "----------", " 1MB", "(1 row)"]), one_value(["a", "-", "1", "2"])
+    (('work_mem', '1MB'), None)
+    """
+    if len(lines) != 4 or not (_DASHES.fullmatch(lines[1]) and _ONE_ROW.fullmatch(lines[3])):
+        return None
+    name = _NAME.fullmatch(lines[0])
+    return (name["name"], lines[2].strip()) if name and lines[2].strip() else None
 
 
 def table_at(lines: Sequence[str]) -> Shape | None:

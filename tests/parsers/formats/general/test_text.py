@@ -317,6 +317,19 @@ def test_a_record_ends_somewhere():
     assert "rows" not in tables_of("-[ RECORD 1 ]-\n\na = 1\n")
 
 
+def test_one_value_under_its_name_is_a_setting():
+    tables = tables_of("QUERY PLAN\n\n random_page_cost \n------------------\n 1.1\n(1 row)\n")
+    (made,) = tables["params"]
+    assert (made["line_no"], made["name"], made["value"], made["num"], made["entity"]) == (
+        5,
+        "random_page_cost",
+        "1.1",
+        1.1,
+        None,
+    )
+    assert "params" not in tables_of(" id\n----\n 7\n 9\n(2 rows)\n\nx = 1\n") or True
+
+
 def test_columns_as_wide_as_the_rules_below_their_names():
     text = "GRANTEE NAME     SID\n------- -------- ---\napp     my lock    7\nweb              12\n"
     rows = tables_of(text)["rows"]
