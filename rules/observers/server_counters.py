@@ -2,7 +2,8 @@
 
 Standing out: less than 90 % of 1,000 looks-up or more found in memory; four fifths of the allowed connections or memory in
 use; evictions, refused connections, deadlocks; more checkpoints on demand than by time; pages written by sessions
-themselves. Normal: the others; ratios and uses are told as measures. Totals since the start say nothing of the hour.
+themselves. Normal: the others; ratios, uses, and temporary files and tables on disk are told as measures. Totals since the
+start say nothing of the hour.
 Worked example: Redis with keyspace_hits 1000 and keyspace_misses 900000: 0.11 % of the looks-up were hits.
 Cost: a filter by name over the counters, one pass over what is left. Source: Redis INFO; memcached protocol.txt, stats; MySQL
 Reference Manual, Server Status Variables; PostgreSQL documentation, pg_stat_bgwriter, pg_stat_database.
@@ -64,11 +65,18 @@ STILL: Mapping[str, str] = {
 }  # fmt: skip
 """Counters that stay at 0 where nothing is short."""
 
+ON_DISK = (
+    ("temp_files", "temp_bytes", "xact_commit", "temporary files were written", "transactions"),
+    ("created_tmp_disk_tables", "", "created_tmp_tables", "temporary tables went to disk", "temporary tables in all"),
+)
+"""Names of what went to disk for want of memory, of its bytes, and of what it is compared with; then their words."""
+
 ON_DEMAND = (("checkpoints_req", "checkpoints_timed"), ("num_requested", "num_timed"))
 NAMES = frozenset(
     [name for one, other, _ in HITS for name in (one, other)]
     + [name for pair in (*USES, *ON_DEMAND) for name in pair]
     + [*STILL, "buffers_backend", "buffers_checkpoint", "buffers_clean"]
+    + [name for found in ON_DISK for name in found[:3] if name]
 )
 
 
@@ -105,6 +113,7 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
         if name in of and of[name]["value"] > 0:
             text = f"{of[name]['value']:,.0f} {does} ({of[name]['name']})"
             yield _one((of[name],), text, "events_count", of[name]["value"], "count", 0.0, False, 0.25)
+    yield from _on_disk(of)
     for asked, timed in ON_DEMAND:
         if asked in of and timed in of and (whole := of[asked]["value"] + of[timed]["value"]) > 0:
             part = of[asked]["value"] / whole
@@ -117,6 +126,18 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
             f"Sessions wrote {writers[0]['value']:,.0f} of {whole:,.0f} pages by themselves, {figure(100 * part, '%')}"
         )
         yield _one(writers, text, "backend_writes_pct", 100 * part, "%", 50.0, part <= 0.5, part)
+
+
+def _on_disk(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
+    """Yield what went to disk since the counters were reset: measures, because nobody knows when it did."""
+    for count, size, whole, does, things in ON_DISK:
+        if count not in of or whole not in of or not of[count]["value"] or not of[whole]["value"]:
+            continue
+        held = f", {figure(of[size]['value'] / 1024, 'kB')} in all," if size in of else ""
+        n, all_ = of[count]["value"], of[whole]["value"]
+        text = f"{n:,.0f} {does}{held} beside {all_:,.0f} {things} ({of[count]['name']})"
+        rows = [of[name] for name in (count, size, whole) if name in of]
+        yield _one(rows, text, "on_disk_count", n, "count", all_, True, None)
 
 
 def _one(

@@ -65,3 +65,14 @@ def test_odd_values() -> None:
     assert (
         counters(evicted_keys=math.nan, deadlocks=-1.0, evictions=None, keyspace_hits=1e300, keyspace_misses=5.0) == []
     )
+
+
+def test_what_went_to_disk_is_a_measure() -> None:
+    (made,) = counters(xact_commit=250.0, temp_files=12.0, temp_bytes=5_242_880.0)
+    assert made.headline == "12 temporary files were written, 5,120 kB in all, beside 250 transactions (temp_files)"
+    assert (made.normal, [c.line_from for c in made.lines]) == (True, [2, 3, 1])
+    (made,) = counters(Created_tmp_tables=80.0, Created_tmp_disk_tables=60.0)
+    assert (
+        made.headline == "60 temporary tables went to disk beside 80 temporary tables in all (Created_tmp_disk_tables)"
+    )
+    assert counters(xact_commit=250.0, temp_files=0.0, temp_bytes=0.0) == []
