@@ -5,6 +5,9 @@ estimate by ten times or more; nodes repeated a thousand times or more; filters 
 sorts and hashes on disk. Normal: less. Without measures (plain EXPLAIN) nothing is said about time.
 Worked example: `Hash Join (... rows=10 ...) (actual time=0.1..5012.3 rows=100000 loops=1)` above a scan of 4,900 ms: the scan takes
 97.8 %, and the join gave 10,000 times the rows that were expected.
+Beside the node with most time stands what else tells of it: its time with the nodes below it, the pages that a scan read for
+its rows, the node with most time after it. Beside a sort on disk stands the memory that it may use, where a listing of settings
+in the same file has it.
 Times of a node count its loops; of parallel workers they are means, so that a plan with workers may add up to more.
 Cost: the rows of the plans, one pass. Source: PostgreSQL documentation, Using EXPLAIN; MySQL Reference Manual, EXPLAIN ANALYZE.
 """
@@ -12,7 +15,8 @@ Cost: the rows of the plans, one pass. Source: PostgreSQL documentation, Using E
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -23,7 +27,7 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 OBSERVER = Observer(
     "query-plans",
     "Which part of a plan holds the time?",
-    ("rows",),
+    ("rows", "params"),
     {
         "*": "EXPLAIN (ANALYZE, BUFFERS, SETTINGS) of the statement; the definition and statistics of its tables and indexes"
     },
@@ -52,6 +56,12 @@ WASTED = 100.0
 FELT_MS = 100.0
 """Minimum time of a plan in which a person notices a part."""
 
+NEXT = 0.05
+"""Minimum part of a plan's time of the second node to be named."""
+
+MEMORY = ("work_mem", "hash_mem_multiplier", "maintenance_work_mem", "sort_buffer_size", "join_buffer_size")
+"""Settings that say how much memory a sort or hash may use (PostgreSQL, MySQL)."""
+
 _N = r"\d{1,13}(?:\.\d{1,9})?(?:e[+-]?\d)?"
 """A figure of a plan; longer ones are none that a server printed."""
 _TIME = re.compile(rf"actual time=({_N})\.\.({_N})")
@@ -65,7 +75,9 @@ _DONE = re.compile(rf"(?:Execution|Total)(?: |-)?(?:[Tt]ime|runtime): ({_N}) ms.
 _GONE = re.compile(r"Rows Removed by (?:Filter|Join Filter|Index Recheck): (\d{1,18}).*")
 _SORT = re.compile(r"Sort Method: (.{1,40}?) +Disk: (\d{1,15})kB.*")
 _BATCHES = re.compile(r"Buckets: .*Batches: (\d{1,9}).*Memory Usage: (\d{1,12})kB.*")
-_READ = re.compile(r"Buffers: .*\bread=(\d{1,15}).*")
+_PAGES = re.compile(r"Buffers: shared(?: hit=(?P<hit>\d{1,15}))?(?: read=(?P<read>\d{1,15}))?.*")
+_READ = re.compile(r"Buffers: (?:shared|local)(?: hit=\d{1,15})? read=(\d{1,15}).*")
+_TEMP = re.compile(r"Buffers: .*\btemp (?:read=\d{1,15} )?written=(\d{1,15}).*")
 _IO = re.compile(rf"I/O Timings: .*\bread=({_N}).*")
 
 
@@ -73,10 +85,19 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what stands out in each plan, its time first."""
     is_report = pl.col("heading").list.first() == REPORT
     columns = [*PLACE_COLUMNS, "part", "line_no", "heading", "cells"]
+    memory = _memory(case)
     rows = case.scan("rows", columns).filter(is_report).head(MOST_ROWS).collect(engine="streaming")
     for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
         for nodes, notes in _plans([r for r in part.iter_rows(named=True) if r["cells"] and r["cells"][0]]):
-            yield from _plan(nodes, notes)
+            yield from _plan(nodes, notes, memory)
+
+
+def _memory(case: CaseTables) -> Mapping[int, Mapping[str, Any]]:
+    """Return for each artifact the first setting of the memory of a sort."""
+    known = pl.col("name").is_in(list(MEMORY)) & pl.col("value").is_not_null()
+    found = case.scan("params", ["artifact_id", "line_no", "name", "value"], known).head(MOST_ROWS)
+    rows = found.sort("line_no").unique("artifact_id", keep="first").collect(engine="streaming")
+    return {row["artifact_id"]: row for row in rows.iter_rows(named=True)}
 
 
 def _plans(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
@@ -120,22 +141,28 @@ def _node(text: str, row: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _plan(nodes: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+def _plan(
+    nodes: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]], memory: Mapping[int, Mapping[str, Any]]
+) -> Iterator[Sighting]:
     timed = [node for node in nodes if node["ms"] is not None]
     done = next((n for n in notes if _DONE.fullmatch(n["text"])), None)
     found = _DONE.fullmatch(done["text"]) if done else None
     whole = max([float(found[1])] if found else [n["ms"] for n in timed] or [0.0])
     if timed and whole > 0:
-        yield from _times(nodes, timed, whole, done)
+        yield from _times(nodes, notes, timed, whole, done)
     yield from _estimates(nodes, whole)
     for node in sorted((n for n in timed if n["loops"] >= LOOPS), key=lambda n: -n["ms"])[:1]:
         text = f"{node['name']} ran {node['loops']:,.0f} times, {figure(node['each'] / 1e3, 's')} each"
         yield _told(node, text, "loops_count", node["loops"], "count", share=_part(node["ms"], whole), role="loops")
-    yield from _notes(notes, whole)
+    yield from _notes(notes, whole, memory)
 
 
 def _times(
-    nodes: Sequence[dict[str, Any]], timed: Sequence[dict[str, Any]], whole: float, done: dict[str, Any] | None
+    nodes: Sequence[dict[str, Any]],
+    notes: Sequence[dict[str, Any]],
+    timed: Sequence[dict[str, Any]],
+    whole: float,
+    done: dict[str, Any] | None,
 ) -> Iterator[Sighting]:
     """Yield the node with most time of its own, and the time of the whole plan."""
     own = _own(nodes)
@@ -143,7 +170,10 @@ def _times(
     alone = min(own[id(best)], whole)
     part = _part(alone, whole)
     took, of = figure(alone / 1e3, "s"), figure(whole / 1e3, "s")
-    text = f"{best['name']} took {took} by itself, {figure(100 * part, '%')} of the {of} of the plan"
+    beside, lines = _besides(best, nodes, notes, timed, whole)
+    inner = best["ms"] - own[id(best)]
+    with_all = f" ({figure(best['ms'] / 1e3, 's')} with the nodes below it)" if inner >= NEXT * whole else ""
+    text = f"{best['name']} took {took} by itself{with_all}, {figure(100 * part, '%')} of the {of} of the plan"
     yield Sighting(
         "split",
         best["name"],
@@ -151,15 +181,16 @@ def _times(
         "node_s",
         alone / 1e3,
         "s",
-        (_line(best["row"], best["name"]),),
+        (_line(best["row"], best["name"]), *lines),
         **place(best["row"]),
         against="the whole plan",
         against_value=whole / 1e3,
         seconds=alone / 1e3,
         of_s=whole / 1e3,
         normal=part < HOLDS or whole < FELT_MS,
+        beside=beside,
     )
-    if done is not None and whole >= FELT_MS:
+    if done is not None:
         text = f"The plan took {figure(whole / 1e3, 's')}"
         yield Sighting(
             "split",
@@ -170,8 +201,36 @@ def _times(
             "s",
             (_line(done["row"], "execution time"),),
             **place(done["row"]),
+            against="what a person notices",
+            against_value=FELT_MS / 1e3,
             share=0.3,
+            normal=whole < FELT_MS,
         )
+
+
+def _besides(
+    best: dict[str, Any],
+    nodes: Sequence[dict[str, Any]],
+    notes: Sequence[dict[str, Any]],
+    timed: Sequence[dict[str, Any]],
+    whole: float,
+) -> tuple[str | None, tuple[Lines, ...]]:
+    """Return what else tells of the node with most time, and its lines: the pages of a scan, and the next node."""
+    own, said, lines = _own(nodes), [], list[Lines]()
+    leaf = all(n["at"] <= best["at"] for n in nodes[nodes.index(best) + 1 :][:1])
+    pages = next(((n, m) for n in notes if n["of"] is best and (m := _PAGES.fullmatch(n["text"])) and leaf), None)
+    if (
+        pages
+        and best["rows"] is not None
+        and (count := sum(float(pages[1][k] or 0) for k in ("hit", "read"))) >= OFF_ROWS
+    ):
+        said.append(f"it read {count:,.0f} pages for {best['rows'] * best['loops']:,.0f} rows")
+        lines.append(_line(pages[0]["row"], "pages read"))
+    after = max((n for n in timed if n is not best), key=lambda n: own[id(n)], default=None)
+    if after is not None and own[id(after)] >= NEXT * whole:
+        said.append(f"next is {after['name']} with {figure(own[id(after)] / 1e3, 's')}")
+        lines.append(_line(after["row"], after["name"]))
+    return "; ".join(said) or None, tuple(lines)
 
 
 def _own(nodes: Sequence[dict[str, Any]]) -> dict[int, float]:
@@ -216,7 +275,9 @@ def _estimates(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighti
         )
 
 
-def _notes(notes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
+def _notes(
+    notes: Sequence[dict[str, Any]], whole: float, memory: Mapping[int, Mapping[str, Any]]
+) -> Iterator[Sighting]:
     """Yield what the lines below the nodes say: rows thrown away, sorts on disk, pages read."""
     gone = [(float(m[1]) * n["of"]["loops"], n) for n in notes if n["of"] and (m := _GONE.fullmatch(n["text"]))]
     if gone:
@@ -234,29 +295,43 @@ def _notes(notes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
                 role="rows removed",
                 log=whole >= FELT_MS and removed >= WASTED * max(kept, 1.0),
             )
-    reads, times = [], []
+    reads, temps, times = [], [], []
     for note in notes:
         text = note["text"]
         if found := _SORT.fullmatch(text):
             said = f"Sort Method {found[1]} wrote {figure(float(found[2]), 'kB')} to disk"
-            yield _told(note, said, "sort_disk_kb", float(found[2]), "kB", share=0.3, role="Sort Method", log=True)
+            made = _told(note, said, "sort_disk_kb", float(found[2]), "kB", share=0.3, role="Sort Method", log=True)
+            yield _with_memory(made, memory.get(note["row"]["artifact_id"]))
         elif (found := _BATCHES.fullmatch(text)) and float(found[1]) > 1:
             said = f"A hash was split into {float(found[1]):,.0f} batches on disk"
-            yield _told(
+            made = _told(
                 note, said, "hash_batches_count", float(found[1]), "count", share=0.25, role="Batches", log=True
             )
-        elif found := _READ.fullmatch(text):
-            reads.append((float(found[1]), note))
+            yield _with_memory(made, memory.get(note["row"]["artifact_id"]))
+        elif text.startswith("Buffers: "):
+            reads += [(float(m[1]), note) for m in (_READ.fullmatch(text),) if m]
+            temps += [(float(m[1]), note) for m in (_TEMP.fullmatch(text),) if m]
         elif found := _IO.fullmatch(text):
             times.append((float(found[1]), note))
     for pages, note in sorted(reads, key=lambda x: -x[0])[:1]:
         if pages >= OFF_ROWS:
             text = f"{pages:,.0f} pages were read from outside the database's buffers"
             yield _told(note, text, "pages_read_count", pages, "count", share=0.2, role="Buffers")
+    if not any(_SORT.fullmatch(n["text"]) for n in notes):  # a sort says itself what it wrote
+        for pages, note in sorted(temps, key=lambda x: -x[0])[:1]:
+            text = f"{pages:,.0f} pages were written to temporary files"
+            yield _told(note, text, "pages_written_count", pages, "count", share=0.2, role="Buffers")
     for ms, note in sorted(times, key=lambda x: -x[0])[:1]:
         if whole > 0 and ms >= HOLDS * whole:
             text = f"Reading took {figure(ms / 1e3, 's')} of the {figure(whole / 1e3, 's')} of the plan"
             yield _told(note, text, "read_s", ms / 1e3, "s", share=_part(ms, whole), role="I/O Timings")
+
+
+def _with_memory(made: Sighting, memory: Mapping[str, Any] | None) -> Sighting:
+    if memory is None:
+        return made
+    line = Lines(memory["artifact_id"], memory["line_no"], memory["line_no"], memory["name"])
+    return replace(made, lines=(*made.lines, line), beside=f"{memory['name']} is {memory['value']}")
 
 
 def _told(

@@ -9,13 +9,14 @@ from rules.observers.observer import Sighting
 from rules.observers.query_plans import observe
 
 
-def plan(text: str) -> list[Sighting]:
+def plan(text: str, **settings: str) -> list[Sighting]:
     rows = [
         {"line_no": n, "line_end": n, "table_no": 0, "row_no": n, "heading": ["query plan"], "cells": [line]}
         for n, line in enumerate(text.splitlines(), 1)
         if line.strip()
     ]
-    return list(observe(Case.of_tables({"rows": rows})))
+    params = [{"line_no": 90 + n, "name": name, "value": value} for n, (name, value) in enumerate(settings.items())]
+    return list(observe(Case.of_tables({"rows": rows, "params": params})))
 
 
 SLOW = """\
@@ -77,3 +78,63 @@ def test_odd_lines() -> None:
         is not None
     )
     assert plan("Filter: (a = 1)") == []
+
+
+SORTED = """\
+ Sort  (cost=1.0..2.0 rows=900 width=4) (actual time=800.0..900.0 rows=900.00 loops=1)
+   Sort Key: day
+   Sort Method: {method}
+   Buffers: shared hit=400, temp read=700 written=710
+   ->  Seq Scan on visit  (cost=0.0..1.0 rows=900 width=4) (actual time=0.1..{scan} rows=900.00 loops=1)
+         Buffers: shared hit={hit} read=40
+ Execution Time: 1000.0 ms
+"""
+
+
+def test_a_node_is_told_with_what_is_below_it_and_with_the_next() -> None:
+    made = plan(SORTED.format(method="quicksort  Memory: 25kB", scan="50.0", hit=360))[0]
+    assert (
+        made.headline
+        == "Sort took 0.850 s by itself (0.900 s with the nodes below it), 85 % of the 1.000 s of the plan"
+    )
+    assert made.beside == "next is Seq Scan on visit with 50 ms", "the pages of a node with others below are theirs too"
+    assert [line.line_from for line in made.lines] == [1, 5]
+    quick = plan(SORTED.format(method="quicksort  Memory: 25kB", scan="49.0", hit=360))[0]
+    assert quick.headline.startswith("Sort took 0.851 s by itself, 85.1 %"), "what is below takes next to nothing"
+    assert quick.beside is None
+
+
+@pytest.mark.parametrize(("hit", "told"), [(60, True), (59, False)])
+def test_the_pages_of_a_scan(hit: int, told: bool) -> None:
+    made = plan(SORTED.format(method="quicksort  Memory: 25kB", scan="700.0", hit=hit))[0]
+    pages = "it read 100 pages for 900 rows; " if told else ""
+    assert made.beside == f"{pages}next is Sort with 0.200 s"
+
+
+def test_the_memory_of_a_sort_stands_beside_it() -> None:
+    text = SORTED.format(method="external merge  Disk: 9000kB", scan="50.0", hit=360)
+    sort = next(s for s in plan(text, work_mem="2MB") if s.name == "sort_disk_kb")
+    assert (sort.beside, sort.lines[-1].line_from) == ("work_mem is 2MB", 90)
+    assert next(s for s in plan(text, shared_buffers="2MB") if s.name == "sort_disk_kb").beside is None
+    hashed = plan(
+        "Hash  (cost=1.0..2.0 rows=1 width=4)\n  Buckets: 1024  Batches: 8  Memory Usage: 4097kB\n", work_mem="4MB"
+    )
+    assert [s.beside for s in hashed] == ["work_mem is 4MB"]
+
+
+def test_pages_of_temporary_files_are_no_pages_of_tables() -> None:
+    names = [s.name for s in plan(SORTED.format(method="external merge  Disk: 9000kB", scan="50.0", hit=360))]
+    assert "pages_read_count" not in names
+    assert "pages_written_count" not in names, "the sort says what it wrote"
+    made = plan(SORTED.format(method="quicksort  Memory: 25kB", scan="50.0", hit=360))
+    assert [s.headline for s in made if s.name == "pages_written_count"] == [
+        "710 pages were written to temporary files"
+    ]
+
+
+@pytest.mark.parametrize(("ms", "normal"), [("99.9", True), ("100.0", False)])
+def test_the_time_of_a_plan(ms: str, normal: bool) -> None:
+    made = plan(
+        f"Result  (cost=0.0..1.0 rows=1 width=4) (actual time=0.1..9.0 rows=1 loops=1)\nExecution Time: {ms} ms"
+    )
+    assert [s.normal for s in made if s.name == "plan_s"] == [normal]
