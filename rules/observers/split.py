@@ -208,6 +208,9 @@ STEPS: Mapping[str, tuple[str, str]] = {
 }
 """Steps of a request in order, by curl's name: the labels that mean it, and what is done until then."""
 
+CURL_WORDS = ("namelookup", "appconnect", "pretransfer", "starttransfer")
+"""Words of `curl -w` that no other tool has."""
+
 CURLS = r"^%?\{?time_[a-z]+"
 """Labels of curl itself, whose figures all count from the beginning of the request."""
 
@@ -218,7 +221,8 @@ def _http(case: CaseTables) -> Iterator[Sighting]:
     step = pl.coalesce(*(pl.when(series.str.contains(words)).then(pl.lit(name)) for name, (words, _) in STEPS.items()))
     named = pl.any_horizontal(*(series.str.contains(words) for words, _ in STEPS.values()))
     columns = ["part", "series", "seq", "line_no", "elapsed_s"]
-    rows = case.scan("conn_times", [*PLACE_COLUMNS, *columns], named & pl.col("elapsed_s").is_between(0, LONGEST_S))
+    rows = pl.concat([case.scan("conn_times", [*PLACE_COLUMNS, *columns]), _curl_lines(case)], how="diagonal_relaxed")
+    rows = rows.filter(named & pl.col("elapsed_s").is_between(0, LONGEST_S))
     value, line = pl.col("elapsed_s"), pl.col("line_no")
     of = {name: pl.col("step") == name for name in STEPS}
     requests = (
@@ -261,6 +265,21 @@ def _http(case: CaseTables) -> Iterator[Sighting]:
             n=len(held),
             seen=best.seen,
         )
+
+
+def _curl_lines(case: CaseTables) -> pl.LazyFrame:
+    """Return the figures of `curl -w` that the general reader found, as rows of `conn_times`.
+
+    Only listings with a word of curl's own: other tools have other units and other meanings of connect and total.
+    """
+    columns = [*PLACE_COLUMNS, "part", "line_no", "grp", "name", "value", "unit", "sample"]
+    word = pl.col("name").str.to_lowercase().str.strip_prefix("time_")
+    rows = case.scan("counters", columns, (pl.col("grp") == "text") & word.is_in([*CURL_WORDS, "connect", "total"]))
+    scale = pl.col("unit").replace_strict({"ms": 1e-3, "s": 1.0}, default=None, return_dtype=pl.Float64)
+    return rows.filter(word.is_in(CURL_WORDS).any().over("artifact_id", "part")).select(
+        *PLACE_COLUMNS, "part", pl.col("sample").alias("seq"), "line_no", ("time_" + word).alias("series"),
+        (pl.col("value") * pl.when(pl.col("unit").is_null()).then(1.0).otherwise(scale)).alias("elapsed_s"),
+    )  # fmt: skip
 
 
 def _steps(row: Mapping[str, Any]) -> list[Part]:

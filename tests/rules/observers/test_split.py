@@ -306,3 +306,26 @@ def test_an_ended_child_that_nobody_traced_tells_its_processor_time() -> None:
 @pytest.mark.parametrize(("cpu_s", "calls"), [(0.09, ()), (0.6, ({"pid": 8, "name": "read", "t_local": 0.5},))])
 def test_short_children_and_those_in_the_trace_are_not_told(cpu_s: float, calls: tuple[dict[str, Any], ...]) -> None:
     assert ended(cpu_s, *calls) == []
+
+
+def shown_of_text(**tables: list[dict[str, Any]]) -> list[Sighting]:
+    return [s for s in observe(Case.of_tables(tables).with_text()) if not s.normal]
+
+
+def of_curl(unit: str | None, **steps: float) -> list[dict[str, Any]]:
+    return [
+        {"grp": "text", "name": name, "value": value, "unit": unit, "sample": 1, "line_no": 4}
+        for name, value in steps.items()
+    ]
+
+
+def test_the_figures_of_curl_on_one_line() -> None:
+    (made,) = shown_of_text(counters=of_curl(None, namelookup=0.001, connect=0.004, starttransfer=2.004, total=2.01))
+    assert made.headline.startswith("Of a request of 2.010 s, 2.000 s (99.5 %) went into waiting for the first byte")
+    (made,) = shown_of_text(counters=of_curl("ms", time_namelookup=900.0, time_connect=901.0, time_total=950.0))
+    assert made.headline.startswith("Of a request of 0.950 s, 0.900 s (94.7 %) went into looking the name up")
+
+
+def test_figures_without_a_word_of_curl_are_something_else() -> None:
+    assert shown_of_text(counters=of_curl(None, lookup=0.001, connect=0.004, first=2.0, total=2.01)) == []
+    assert shown_of_text(counters=of_curl("MB", namelookup=0.001, connect=0.004, starttransfer=2.0, total=2.01)) == []

@@ -412,7 +412,7 @@ class Paragraphs:
             if pair.setting or pair.num is None:
                 # A size such as 128M compares with no other number.
                 num = pair.num if pair.unit in (None, "%") else None
-                made = {"scope": "text", "entity": title, "name": pair.name, "value": pair.value, "num": num}
+                made = {"scope": "text", "entity": pair.of or title, "name": pair.name, "value": pair.value, "num": num}
                 self._add("params", no, t_local=now, active=True, **made)
                 continue
             made = {

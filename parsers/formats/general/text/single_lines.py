@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from parsers.text.times import month, wall_seconds
@@ -172,6 +172,15 @@ SPOKEN = re.compile(
 """Words of sentences: a name that has one is none."""
 _TOKEN = re.compile(r"(?P<name>[A-Za-z_][\w./-]*)[=:](?P<value>[^\s=]+?)[,;]?")
 
+_NAMED = re.compile(r"(?P<name>[A-Za-z_][\w./-]{1,40})[:=]?")
+_SERVER = re.compile(
+    r"[ \t]*server[ \t]+(?:(?P<name>[\w.-]{1,60})[ \t]+)?[\w.\[\]-][\w.:\[\]-]{0,80}:[0-9]{1,5}(?P<rest>(?:[ \t]+[\w./:=,-]{1,80}){0,40})[ \t]*;?"
+)
+_SERVER_LIMIT = re.compile(
+    r"(?:^|[ \t])(?P<name>maxconn|max_conns|maxqueue|minconn|fullconn|max_fails)[ =](?P<value>[0-9]{1,9})(?=[ \t]|$)"
+)
+"""A server behind a proxy in its configuration (HAProxy, nginx), and how much it is let through to it."""
+
 MAIL_HEADER = re.compile(
     r"(?:From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Message-ID|In-Reply-To|References|Received|Return-Path|MIME-Version"
     r"|Content-[\w-]+|X-[\w-]+|User-Agent|Von|An|Betreff|Gesendet|Datum):(?: |$)",
@@ -230,13 +239,14 @@ ENVIRONMENT = re.compile(
 
 @dataclass(frozen=True)
 class Pair:
-    """A name and its value. `setting`: it was assigned, not counted; `num` and `unit` where the value is a figure."""
+    """A name and its value. `setting`: it was assigned, not counted; `num` and `unit` where the value is a figure; `of`: whose it is."""
 
     name: str
     value: str
     num: float | None
     unit: str | None
     setting: bool
+    of: str | None = None
 
 
 def figure_of(text: str) -> tuple[float | None, str | None]:
@@ -272,6 +282,11 @@ def pairs_of(line: str) -> list[Pair]:
     held = [found for found in map(_TOKEN.fullmatch, tokens) if found]
     if len(held) >= 2 and len(held) * 5 >= len(tokens) * 3:
         return list(_many(held))
+    if alternating := _alternating(tokens):
+        return alternating
+    if served := _SERVER.fullmatch(line):
+        limits = _SERVER_LIMIT.finditer(served["rest"])
+        return [Pair(m["name"], m["value"], float(m["value"]), None, True, served["name"]) for m in limits]
     for shape, setting in ((EQUAL, True), (COLON, False), (ONE_WORD, False), (MANY_WORDS, False)):
         found = shape.fullmatch(line)
         if found is None:
@@ -284,6 +299,29 @@ def pairs_of(line: str) -> list[Pair]:
         if made is not None or shape in (EQUAL, COLON):
             return [] if made is None else [made]
     return _phrases(line.strip())
+
+
+def _alternating(tokens: Sequence[str]) -> list[Pair]:
+    """Return names and figures that take turns, each figure behind its name.
+
+    >>> [(p.name, p.num, p.unit) for p in _alternating("connect 0.2 total: 1.5s".split())]
+    [('connect', 0.2, None), ('total', 1.5, 's')]
+    >>> _alternating("waited 5 for 3".split()), _alternating("total 3".split())
+    ([], [])
+    """
+    if len(tokens) < 4 or len(tokens) % 2:
+        return []
+    named = [_NAMED.fullmatch(token) for token in tokens[::2]]
+    figures = [figure_of(token.rstrip(",;")) for token in tokens[1::2]]
+    if any(m is None or SPOKEN.fullmatch(m["name"]) or ADVICE.fullmatch(m["name"]) for m in named):
+        return []
+    if any(num is None for num, _ in figures):
+        return []
+    return [
+        Pair(m["name"], value, num, unit, False)
+        for m, value, (num, unit) in zip(named, tokens[1::2], figures, strict=True)
+        if m is not None
+    ]
 
 
 def _phrases(text: str, under: str = "") -> list[Pair]:

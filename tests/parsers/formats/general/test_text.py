@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parsers.errors import UnknownFormat
-from parsers.formats.general.text import records
+from parsers.formats.general.text import records, single_lines
 from parsers.formats.general.text.single_lines import stamp_of
 from parsers.text.source import Hints
 from tests.parsers.formats.evidence import parse_bytes, read_bytes, same_tables, without_notes
@@ -327,7 +327,38 @@ def test_one_value_under_its_name_is_a_setting():
         1.1,
         None,
     )
-    assert "params" not in tables_of(" id\n----\n 7\n 9\n(2 rows)\n\nx = 1\n") or True
+
+
+def test_several_values_under_a_name_are_no_setting():
+    found = tables_of("pool = 3\n\n size\n------\n 7\n 9\n(2 rows)\n")
+    assert [row["name"] for row in found["params"]] == ["pool"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("dns 0.2 tcp 0.3 ttfb 1.25s", [("dns", 0.2, None), ("tcp", 0.3, None), ("ttfb", 1.25, "s")]),
+        ("time_connect: 0.01 time_total: 0.75", [("time_connect", 0.01, None), ("time_total", 0.75, None)]),
+        ("first 3 then 4 more 5 of", []),
+        ("we 3 they 4", []),
+    ],
+)
+def test_names_and_figures_that_take_turns(line, expected):
+    pairs = single_lines.pairs_of(line)
+    assert [(p.name, p.num, p.unit) for p in pairs if not p.setting] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("    server web2 192.0.2.9:8080 check inter 2s maxconn 40 maxqueue 9", [("web2", "maxconn", "40"), ("web2", "maxqueue", "9")]),
+        ("  server 192.0.2.9:8080 weight=5 max_conns=60;", [(None, "max_conns", "60")]),
+        ("  server web2 192.0.2.9:8080 check", []),
+        ("server room 7 maxconn 4", []),
+    ],
+)  # fmt: skip
+def test_what_a_proxy_lets_through_to_a_server(line, expected):
+    assert [(p.of, p.name, p.value) for p in single_lines.pairs_of(line) if p.of or p.setting] == expected
 
 
 def test_columns_as_wide_as_the_rules_below_their_names():
