@@ -1,0 +1,174 @@
+"""Where the requests of a proxy or load balancer wait: in its own queue, for the connection, or for the server's answer.
+
+Standing out: the part that holds at least half of the middle request to one server, where that request takes `FELT_S` or
+longer, told with the middle half of it; requests that stand in a queue now. Normal: quicker requests, empty queues.
+A log has the parts of each request: HAProxy its timers (TR/Tw/Tc/Tr/Ta of `option httplog`, Tw/Tc/Tt of `tcplog`), the
+load balancers of AWS their three times. What HAProxy counts (qcur, qmax) is of one instant.
+Worked example: `shop orders/app1 0/615/1/155/771 200`: 0.615 s of 0.771 s in the queue of server app1.
+Cost: one filter by shape and one aggregation by server over the logs, and a filter by name over the counters. Source: HAProxy
+Configuration Manual, 8.2.2, 8.2.3, 8.4; HAProxy Management Guide, 9.1; Elastic Load Balancing, Access logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, place
+from rules.observers.split import HALF, percent
+
+OBSERVER = Observer(
+    "proxy-queues",
+    "Where in a proxy do requests wait?",
+    ("logs", "counters"),
+    {
+        "*": "the proxy's own counters twice, 10 s apart, and its limits: show stat; show servers conn; maxconn of each server"
+    },
+)
+
+LEAST = 5
+"""Minimum number of requests of a server for a middle one."""
+
+CITED = 5
+"""Number of requests near the middle one that are cited."""
+
+QUEUED, CONNECTING, ANSWERING = "in the proxy's queue", "connecting to the server", "waiting for the server's answer"
+
+LONGEST_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Lines of one tool: pattern with the server first and the times after it, names of these, their unit in seconds.
+
+    The last time is that of the whole request where `whole` is set, else the sum is.
+    """
+
+    pattern: str
+    parts: tuple[str | None, ...]
+    unit_s: float
+    whole: bool = True
+
+
+SHAPES = (
+    Shape(
+        r" ([\w.:-]{1,80}/[\w.<>:-]{1,80}) (-?\d{1,9})/(-?\d{1,9})/(-?\d{1,9})/(-?\d{1,9})/\+?(\d{1,9}) (?:-1|\d{3}) \+?\d+ ",
+        (None, QUEUED, CONNECTING, ANSWERING),
+        1e-3,
+    ),
+    Shape(
+        r" ([\w.:-]{1,80}/[\w.<>:-]{1,80}) (-?\d{1,9})/(-?\d{1,9})/\+?(\d{1,9}) \+?\d+ [A-Za-z-]{2} ",
+        (QUEUED, CONNECTING),
+        1e-3,
+    ),
+    Shape(
+        r" [\d.a-f:\[\]]{3,45}:\d{1,5} ([\d.a-f:\[\]]{3,45}:\d{1,5}) (-?\d{1,6}(?:\.\d{1,6})?) (-?\d{1,6}\.\d{1,6}) (-?\d{1,6}\.\d{1,6}) \d{3} ",
+        ("in the load balancer", ANSWERING, "sending the answer on"),
+        1.0,
+        whole=False,
+    ),
+)
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield where requests wait by server, then the queues of this instant, the longest first."""
+    times = [made for shape in SHAPES for made in _requests(case, shape)]
+    yield from sorted(times, key=lambda s: -(s.seconds or 0.0))[:MOST]
+    yield from _queues(case)
+
+
+def _requests(case: CaseTables, shape: Shape) -> Iterator[Sighting]:
+    found = pl.col("text").str.extract_groups(shape.pattern).struct
+    times = [
+        found.field(str(n + 2)).cast(pl.Float64, strict=False).clip(0) * shape.unit_s for n in range(len(shape.parts))
+    ]
+    total = (
+        found.field(str(len(shape.parts) + 2)).cast(pl.Float64, strict=False) * shape.unit_s if shape.whole else None
+    )
+    names = [f"part_{n}" for n in range(len(times))]
+    rows = (
+        case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], pl.col("text").str.contains(shape.pattern))
+        .with_columns(
+            found.field("1").alias("server"), *(t.alias(name) for t, name in zip(times, names, strict=True)),
+            (pl.sum_horizontal(*times) if total is None else total).alias("whole"),
+        )
+        .drop("text")
+        .filter(pl.col("whole").is_between(0, LONGEST_S))
+    )  # fmt: skip
+    groups = (
+        rows.group_by(*PLACE_COLUMNS, "server")
+        .agg(pl.len().alias("n"), pl.col("whole", *names).median())
+        .filter((pl.col("n") >= LEAST) & (pl.col("whole") >= FELT_S))
+        .top_k(MOST, by="whole")
+        .collect(engine="streaming")
+    )
+    for row in groups.sort("whole", "server", descending=[True, False]).iter_rows(named=True):
+        best = max(names, key=lambda name: row[name])
+        words = shape.parts[names.index(best)]
+        if words is not None and row[best] >= HALF * row["whole"]:
+            yield _sighting(row, words, row[best], _near(rows, row, best))
+
+
+def _near(rows: pl.LazyFrame, row: Mapping[str, Any], part: str) -> Mapping[str, Any]:
+    """Return the middle half of a part of the requests of one server, and the lines nearest to the middle one."""
+    of = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("server") == row["server"])
+    distance = (pl.col(part) - row[part]).abs()
+    made = rows.filter(of).select(
+        pl.col(part).quantile(0.25, "nearest").alias("low"),
+        pl.col(part).quantile(0.75, "nearest").alias("high"),
+        pl.col("line_no").sort_by(distance, "line_no").head(CITED).implode().alias("lines"),
+    )
+    return made.collect(engine="streaming").row(0, named=True)
+
+
+def _sighting(row: Mapping[str, Any], words: str, seconds: float, near: Mapping[str, Any]) -> Sighting:
+    whole = row["whole"]
+    return Sighting(
+        "split",
+        str(row["server"]),
+        f"{row['n']:,} requests to {row['server']} took {figure(whole, 's')} (median), {figure(seconds, 's')}"
+        f" ({percent(seconds, whole)}) of it {words}; half of them {figure(near['low'], 's')} to {figure(near['high'], 's')} there",
+        "part_s",
+        seconds,
+        "s",
+        tuple(Lines(row["artifact_id"], n, n, f"a usual request: {words}") for n in sorted(near["lines"])),
+        **place(row),
+        against="the whole request",
+        against_value=whole,
+        seconds=seconds,
+        share=min(1.0, seconds / whole),
+        of_s=whole,
+        n=row["n"],
+    )
+
+
+def _queues(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the longest queue of each listing of a proxy's counters."""
+    columns = [*PLACE_COLUMNS, "line_no", "item", "name", "value"]
+    named = pl.col("name").is_in(["qcur", "qmax"]) & pl.col("value").is_between(1, 1e15)
+    rows = case.scan("counters", columns, named).collect(engine="streaming").sort("line_no")
+    for _, held in rows.group_by("artifact_id", maintain_order=True):
+        last = held.unique(["item", "name"], keep="last", maintain_order=True)
+        now = last.filter(pl.col("name") == "qcur").sort("value", "line_no", descending=[True, False])
+        if now.is_empty():
+            continue
+        row = now.row(0, named=True)
+        most = last.filter((pl.col("name") == "qmax") & pl.col("item").eq_missing(pl.lit(row["item"])))
+        peak = f", at most {most['value'][0]:,.0f} so far" if most.height else ""
+        yield Sighting(
+            "queue",
+            str(row["item"] or "a server"),
+            f"{row['value']:,.0f} requests stand in the queue of {row['item'] or 'a server'} (qcur){peak}",
+            "qcur_count",
+            row["value"],
+            "count",
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], "queue"),),
+            **place(row),
+            against="an empty queue",
+            against_value=0.0,
+            share=0.4,
+        )

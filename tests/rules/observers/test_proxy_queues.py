@@ -1,0 +1,69 @@
+"""Where requests wait in a proxy: by the timers of its log, and by the queues that it counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.proxy_queues import observe
+
+
+def logged(*texts: str) -> list[Sighting]:
+    return list(observe(Case.of_tables({"logs": [{"line_no": n, "text": text} for n, text in enumerate(texts, 1)]})))
+
+
+def http(queue: int, connect: int, answer: int, whole: int, server: str = "api/node3") -> str:
+    return f'web~ {server} 1/{queue}/{connect}/{answer}/{whole} 200 512 - - ---- 9/9/4/1/0 0/3 "GET / HTTP/1.1"'
+
+
+def test_the_queue_holds_the_middle_request() -> None:
+    (made,) = logged(*(http(n, 2, 40, n + 43) for n in (100, 200, 300, 400, 500)), http(0, 1, 3, 5, "static/cdn"))
+    assert made.headline == (
+        "5 requests to api/node3 took 0.343 s (median), 0.300 s (87.5 %) of it in the proxy's queue;"
+        " half of them 0.200 s to 0.400 s there"
+    )
+    assert (made.subject, made.seconds, made.of_s, made.normal) == ("api/node3", 0.3, 0.343, False)
+    assert [line.line_from for line in made.lines] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ([http(0, 5, 200, 206)] * 5, "waiting for the server's answer"),
+        ([http(0, 300, 20, 321)] * 5, "connecting to the server"),
+        ([http(0, 300, 20, 321)] * 4, None),
+        ([http(60, 5, 30, 99)] * 5, None),
+        ([http(-1, -1, -1, 300)] * 5, None),
+        (["web pool/s1 900/4/1000 5120 -- 3/3/2/1/0 0/7"] * 5, "in the proxy's queue"),
+        (
+            ["h2 2025-07-01T10:00:00.1Z app/lb/1f 192.0.2.8:4711 198.51.100.2:443 0.001 0.950 0.000 200 200 34 366"]
+            * 5,
+            "waiting for the server's answer",
+        ),
+        (["copied 1/2/3/4/5 of 200 files"] * 5, None),
+    ],
+)
+def test_which_part_holds_requests(texts: list[str], words: str | None) -> None:
+    made = logged(*texts)
+    assert len(made) == (words is not None)
+    assert not made or f" of it {words};" in made[0].headline
+
+
+def counted(*rows: tuple[str, str, float]) -> list[Sighting]:
+    counters: list[dict[str, Any]] = [
+        {"line_no": n, "item": item, "name": name, "value": value} for n, (item, name, value) in enumerate(rows, 1)
+    ]
+    return list(observe(Case.of_tables({"counters": counters})))
+
+
+def test_a_queue_of_now() -> None:
+    (made,) = counted(("s1", "qcur", 3.0), ("BACKEND", "qcur", 5.0), ("BACKEND", "qmax", 11.0), ("s1", "qmax", 4.0))
+    assert made.headline == "5 requests stand in the queue of BACKEND (qcur), at most 11 so far"
+    assert made.lines[0].line_from == 2
+
+
+def test_an_empty_queue_says_nothing() -> None:
+    assert counted(("BACKEND", "qcur", 0.0), ("BACKEND", "qmax", 11.0), ("BACKEND", "scur", 9.0)) == []
