@@ -26,7 +26,7 @@ Rows of a table of events, and of things in a bad state (Exited (137)), are line
 traceroute print of one step is a line with its elapsed time; so are the units of systemd-analyze and the percentiles of load tests.
 A number alone below a command (`lsof -p 4711 | wc -l`) is a counter of grp command under its name. Lines of /proc/interrupts and
 /proc/stat are counters of mode total, with the processor as item; `wc -l /proc/PID/maps` is one of mode level, with the process.
-The totals of commands that Redis prints (cmdstat_get:calls=152,usec=1052) are counters with the command as item.
+The dates of a certificate are params NotBefore and NotAfter with their seconds. The totals of commands that Redis prints (cmdstat_get:calls=152,usec=1052) are counters with the command as item.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """
 

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from parsers.formats.general.text import call_trees, records, reports, stacks, tables
+from parsers.formats.general.text.certificate_lines import validity
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
@@ -331,6 +332,9 @@ class Paragraphs:
             if unit := unit_of(line):
                 state["time_unit"] = unit
                 self.read.append(no)
+                return
+            if dates := validity(line):
+                self._pairs(no, dates)
                 return
             if made := measured(line) or timed(line, state.get("time_unit")):
                 self._measured(no, *made)
