@@ -104,6 +104,9 @@ _BRANCH = re.compile(r"[| ]*\|(?:--| +\|)")
 """A branch of a call tree, whose bars belong to the tool."""
 
 _NUMBER = re.compile(r"[ \t]*([0-9]{1,9})")
+_REPLY = re.compile(r"[ \t]*[0-9]{1,9}\) +(?:[0-9]{1,9}\) |\(integer\) |\"|\(nil\))")
+"""An element of a store's reply, whose number belongs to the tool (redis-cli)."""
+
 _PLAIN = re.compile(r"[\t -~]*")
 
 
@@ -145,6 +148,8 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     if _is_doubled(lines):
         yield "doubled", True
     for name in ("numbers|", "numbers\t", "numbers:", "numbers "):
+        if name == "numbers:" and any(_REPLY.match(line) for line in filled):
+            continue
         if _worn(name, filled, NEARLY_ALL) and (rise := _rise(lines)):
             if rise == 1.0 and name != "numbers ":
                 yield name, True

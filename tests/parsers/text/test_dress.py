@@ -181,6 +181,8 @@ def test_the_note_and_the_manifest_say_what_was_taken_off():
         ["1 a", "1 b", "2 c"],
         ["15697: x", "15697: y", "15698: z"],
         ["3: a", "2: b", "1: c"],
+        ['1) "a"', '2) "b"', '3) "c"', '4) "d"'],
+        ['1) 1) "fork"', "   2) (integer) 1735689600", "   3) (integer) 90", "   4) (integer) 410"],
     ],
 )
 def test_numbers_that_number_no_lines(lines):

@@ -25,6 +25,15 @@ def test_the_command_with_most_of_the_time_is_told() -> None:
     assert made.headline == "keys took 6.700 s in 4 calls, 1.675 s each: 100.0 % of the time of all commands"
     assert made.seen == ({"event": "store-command keys"},)
     assert not made.normal
+    assert made.beside == "get took 1 ms in 152 calls, 0.00658 ms each"
+    assert [line.line_from for line in made.lines] == [1, 2]
+
+
+def test_the_command_that_is_called_most_often_is_told_beside() -> None:
+    (made,) = seen(set=(3, 90.0), keys=(4, 6_700_000.0), ttl=(90, 60.0))
+    assert made.beside == "ttl took 0.06 ms in 90 calls, 0.000667 ms each"
+    (made,) = seen(keys=(4, 6_700_000.0))
+    assert (made.beside, len(made.lines)) == (None, 1)
 
 
 @pytest.mark.parametrize(

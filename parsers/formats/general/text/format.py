@@ -26,7 +26,9 @@ Rows of a table of events, and of things in a bad state (Exited (137)), are line
 traceroute print of one step is a line with its elapsed time; so are the units of systemd-analyze and the percentiles of load tests.
 A number alone below a command (`lsof -p 4711 | wc -l`) is a counter of grp command under its name. Lines of /proc/interrupts and
 /proc/stat are counters of mode total, with the processor as item; `wc -l /proc/PID/maps` is one of mode level, with the process.
-The dates of a certificate are params NotBefore and NotAfter with their seconds. The totals of commands that Redis prints (cmdstat_get:calls=152,usec=1052) are counters with the command as item.
+The dates of a certificate are params NotBefore and NotAfter with their seconds. The totals of commands that Redis prints
+(cmdstat_get:calls=152,usec=1052) are counters with the command as item; an entry of its slow log (SLOWLOG GET) or of LATENCY
+LATEST is a line of a log with its elapsed time.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """
 
@@ -86,6 +88,7 @@ _NEVER_WRITTEN = r"^[ \t]*$|^[\[(<]?[0-9]{2,4}[-/.:][0-9]|^[ \t]+at |^[ \t]*[\w.
 _TYPES: dict[str, dict[str, pl.DataType]] = {
     "logs": {
         "t_local": pl.Float64(),
+        "line_end": pl.Int64(),
         "severity": pl.String(),
         "code": pl.String(),
         "op": pl.String(),

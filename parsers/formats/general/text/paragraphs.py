@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import call_trees, records, reports, stacks, tables
+from parsers.formats.general.text import call_trees, records, replies, reports, stacks, tables
 from parsers.formats.general.text.certificate_lines import validity
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.mounts import options_of
@@ -83,6 +83,7 @@ class Paragraphs:
         """Take the next line; `written` tells that it is a sentence."""
         if not line.strip():
             self._close_record()
+            self._close_reply()
             self._close_tree()
             if stack := self.state.get("stack"):
                 stack["blank"] = True
@@ -108,7 +109,12 @@ class Paragraphs:
                 self.read.append(no)
                 return
             self._close_stack()
-        if self._is_record(no, line) or self._is_report(no, line) or self._is_counted(no, line):
+        if (
+            self._is_reply(no, line)
+            or self._is_record(no, line)
+            or self._is_report(no, line)
+            or self._is_counted(no, line)
+        ):
             return
         stamp = stamp_of(line)
         if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
@@ -156,6 +162,7 @@ class Paragraphs:
         self._close_stack()
         self._close_tree()
         self._close_record()
+        self._close_reply()
         self._decide()
         if self.state.pop("held", None):  # a paragraph of rows came after the words of advice
             self.state.pop("advice", None)
@@ -241,6 +248,35 @@ class Paragraphs:
         first, cells = record["line_no"], record["cells"]
         made = {"table_no": self.state["table_no"], "row_no": 1, "heading": record["heading"], "cells": cells}
         self._add("rows", first, line_end=first + len(cells) - 1, t_local=self.state.get("now"), **made)
+
+    def _is_reply(self, no: int, line: str) -> bool:
+        """Take a line of a nested reply of a store; the lines of a list that is no known one stay unknown."""
+        if (reply := self.state.get("reply")) is not None:
+            if replies.goes_on(reply, no, line):
+                return True
+            self._close_reply()
+        if self.state.get("advice") or len(line) > LONGEST or not replies.opens(line):
+            return False
+        self._decide()
+        self.state["reply"] = replies.open_at(no)
+        return replies.goes_on(self.state["reply"], no, line)
+
+    def _close_reply(self) -> None:
+        reply = self.state.pop("reply", None)
+        if reply is None or (made := replies.row_of(reply)) is None:
+            return
+        at, op, elapsed, text = made
+        now = self._time("wall-utc", at, reply["line_no"])
+        found = {
+            "t_local": now,
+            "severity": None,
+            "code": None,
+            "text": text,
+            "op": op,
+            "elapsed_s": elapsed,
+            "ok": None,
+        }
+        self._add("logs", reply["line_no"], line_end=reply["line_end"], source="text", **found)
 
     def _is_report(self, no: int, line: str) -> bool:
         """Take a line that a tool prints as text of its own."""
