@@ -55,6 +55,7 @@ FORMAT = Format(
 
 _DASHES = re.compile(r"^[ ]*(?:-+|~{3,})(?: +-+)+ *$|^ *-{8,} *$")
 _SNAP = re.compile(r"^\s*(Begin|End) Snap: +([0-9]+) +(\S+) +([0-9:]{8}) +([0-9,]+)?(?: +([0-9.,]+))?")
+_BEGIN_END = re.compile(r"^([A-Z][A-Za-z ]{3,40}?) {2,}Begin +End *$")
 _SPAN = re.compile(r"^\s*(Elapsed|DB Time|DB time): +([0-9.,]+) \(min(?:s|utes)?\)")
 _SECTION = re.compile(
     r"^(\S.*?) *DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*|Wait Event Histogram.*)$"
@@ -279,6 +280,10 @@ class _Reader:
             # Blanks were collapsed: the order of the headings identifies the columns.
             carry.columns, carry.heads, carry.under, carry.fresh, carry.above = [(0, 0)], flat, [], True, []
             self.plain += [n for n, _ in above]
+            return
+        if len(runs) == 2 and above and (ends := _BEGIN_END.match(above[-1][1])):
+            # Names with a colon stand left of the rules, each with its figure at the beginning and at the end.
+            self.title(ends[1].lower(), [n for n, _ in above])
             return
         edges = [(a, b) for a, (_, b) in zip(starts, runs, strict=True)]
         # Names of a load profile extend beyond their underline; the figures after them are aligned to the right.

@@ -195,3 +195,18 @@ def test_the_text_of_a_statement_is_no_row_of_a_table():
     reading = read_bytes(text)
     assert set(reading.table("counters")["item"]) == {"5vx5qmyh3hj7v"}
     assert reading.account.account.unknown == 0
+
+
+def test_figures_at_the_beginning_and_at_the_end_keep_their_names():
+    text = (
+        "Instance Efficiency Percentages (Target 100%)\n~~~~~~~~~~~~~~~~~~~~~\n    Buffer Nowait %:  99.90   Redo NoWait %: 100.00\n\n"
+        "Shared Pool Statistics        Begin    End\n                              ------  ------\n"
+        "             Memory Usage %:   40.10   51.25\n    % SQL with executions>1:   70.00   71.50\n"
+    )
+    table = read_bytes(text.encode(), REPORT).table("counters").filter(pl.col("grp") == "shared pool statistics")
+    assert table.select("name", "item", "value").rows() == [
+        ("Memory Usage %", "begin", 40.1),
+        ("Memory Usage %", "end", 51.25),
+        ("% SQL with executions>1", "begin", 70.0),
+        ("% SQL with executions>1", "end", 71.5),
+    ]
