@@ -49,6 +49,9 @@ TRAFFIC = (
 BYTES = r"(?i)bytes|octets"
 """Names of counters that count bytes, which no number of packets is the whole of."""
 
+OF_WORK = r"per (?!sec)"
+"""Items of rates per transaction, execution or call, which are none in time."""
+
 SMALL = 0.001
 """Share of the traffic of its group below which a counter's move is normal."""
 
@@ -127,6 +130,8 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
             or "pressure" in row["name"]
         ):
             continue  # pressure is a measure of its own, and its total only ever rises
+        if row["mode"] == "rate" and re.match(OF_WORK, row["item"] or ""):
+            continue  # its rate in time is told
         moved = row["moved"] if row["n_flows"] else None
         amount = row["total"] if moved is None else moved
         if not amount or amount <= 0:
@@ -177,7 +182,8 @@ def _sighting(
     seconds = between * row["n_flows"] if moved is not None and between else None
     if row["mode"] == "rate":
         amount = amount / max(1, row["n_flows"])
-        text, unit = f"{who}: {figure(amount, 'per s')} in the mean of {row['n_flows']} samples", "per s"
+        samples = f" in the mean of {row['n_flows']} samples" if row["n_flows"] > 1 else ""
+        text, unit = f"{who}: {figure(amount, 'per s')}{samples}", "per s"
         short = figure(amount, unit)
     elif moved is not None:
         during = f" in {figure(seconds, 's')}" if seconds and seconds > LONG_S else " between the samples"

@@ -76,3 +76,11 @@ def test_bytes_are_no_part_of_packets() -> None:
     ]
     (made,) = observe(Case.of_tables({"counters": [{"line_no": n, **r} for n, r in enumerate(rows, 1)]}))
     assert "of the traffic" not in made.headline
+
+
+def test_a_rate_of_work_is_none_of_time() -> None:
+    rows = [
+        {"item": f"per {unit}", "name": "oddDrops", "value": 3.0, "mode": "rate"} for unit in ("second", "transaction")
+    ]
+    (made,) = seen(*rows)
+    assert made.headline == "tcp per second oddDrops: 3 per s"
