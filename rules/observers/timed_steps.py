@@ -9,7 +9,7 @@ Cost: one pass over the lines that the general reader timed. Source: systemd-ana
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -21,7 +21,7 @@ from rules.observers.split import HALF, Part, holder
 OBSERVER = Observer(
     "timed-steps",
     "Which step of a start or of a request holds its time?",
-    ("logs",),
+    ("logs", "counters"),
     {
         "linux": "journalctl -b -u UNIT -o short-monotonic; systemctl list-jobs, while it starts",
         "*": "the log of the step that takes longest",
@@ -36,6 +36,9 @@ LEAST_S = 5.0
 
 STEPS = ("Connect", "Waiting", "Processing", "Total")
 """Times of ab: until connected, from there to the first byte and to the last, and all of it."""
+
+REQUESTS, KEPT = "Complete requests", "Keep-Alive requests"
+"""Totals of ab; it prints the second one only where it asked for connections to be kept (-k)."""
 
 SAME = 0.01
 """Maximum spread of the upper half of the requests, relative to the median, at which all of them take the same time."""
@@ -53,9 +56,20 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     )
     columns = [*PLACE_COLUMNS, "line_no", "op", "elapsed_s"]
     found = case.scan("logs", columns, timed & pl.col("elapsed_s").is_finite()).sort("artifact_id", "line_no")
+    kept = _kept_alive(case)
     for _, rows in found.head(MOST_ROWS).collect(engine="streaming").group_by("artifact_id", maintain_order=True):
         yield from _unit(rows.to_dicts())
-        yield from _load_test(rows.to_dicts())
+        yield from _load_test(rows.to_dicts(), kept.get(rows["artifact_id"][0], {}))
+
+
+def _kept_alive(case: CaseTables) -> Mapping[int, Mapping[str, dict[str, Any]]]:
+    """Return how many requests were made and how many kept their connection, for each load test that asked for that."""
+    named = pl.col("name").is_in([REQUESTS, KEPT]) & (pl.col("value") >= 0)
+    rows = case.scan("counters", ["artifact_id", "line_no", "name", "value"], named).head(MOST_ROWS)
+    found: dict[int, dict[str, dict[str, Any]]] = {}
+    for row in rows.collect(engine="streaming").iter_rows(named=True):
+        found.setdefault(row["artifact_id"], {})[row["name"]] = row
+    return found
 
 
 def _unit(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
@@ -90,7 +104,7 @@ def _unit(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
     )
 
 
-def _load_test(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
+def _load_test(rows: list[dict[str, Any]], kept: Mapping[str, dict[str, Any]]) -> Iterator[Sighting]:
     of = {step: next((r for r in rows if r["op"] == f"{step} of a request"), None) for step in STEPS}
     connect, first, last, total = (of[step] for step in STEPS)
     if not (connect and first and last and total) or total["elapsed_s"] < FELT_S:
@@ -126,8 +140,8 @@ def _load_test(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
         best.seconds,
         "s",
         tuple(
-            Lines(r["artifact_id"], r["line_no"], r["line_no"], r["op"])
-            for r in (connect, last, first, total, *slowest)
+            Lines(r["artifact_id"], r["line_no"], r["line_no"], r.get("op") or r["name"])
+            for r in (connect, last, first, total, *slowest, *(kept.values() if len(kept) == 2 else ()))
         ),
         **place(total),
         against="the whole request",
@@ -136,4 +150,7 @@ def _load_test(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
         share=best.seconds / whole,
         of_s=whole,
         seen=({"event": "answer-ends-by-timer"},) if by_timer else best.seen,
+        beside=f"{kept[KEPT]['value']:,.0f} of {kept[REQUESTS]['value']:,.0f} requests kept their connection"
+        if len(kept) == 2
+        else None,
     )

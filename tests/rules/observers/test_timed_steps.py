@@ -84,3 +84,15 @@ def test_the_step_that_holds_a_request(steps: tuple[float, float, float, float],
 @pytest.mark.parametrize("steps", [(0.03, 0.03, 0.06, 0.09), (0.4, 0.4, 0.7, 1.1)])
 def test_short_and_even_requests_say_nothing(steps: tuple[float, float, float, float]) -> None:
     assert load_test(*steps, 1.0, 1.5, 3.0) == []
+
+
+def test_how_many_requests_kept_their_connection() -> None:
+    steps = zip(("Connect", "Waiting", "Processing", "Total"), (0.001, 0.9, 0.91, 0.911), strict=True)
+    logs = [{"line_no": n, "op": f"{step} of a request", "elapsed_s": s} for n, (step, s) in enumerate(steps, 1)]
+    counts = [{"line_no": 20, "name": "Complete requests", "value": 50.0}]
+    kept = [{"line_no": 22, "name": "Keep-Alive requests", "value": 3.0}]
+    (made,) = observe(Case.of_tables({"logs": logs, "counters": [*counts, *kept]}))
+    assert made.beside == "3 of 50 requests kept their connection"
+    assert [line.line_from for line in made.lines][-2:] == [20, 22]
+    (made,) = observe(Case.of_tables({"logs": logs, "counters": counts}))
+    assert (made.beside, len(made.lines)) == (None, 4), "it was not asked for"
