@@ -520,6 +520,7 @@ sessions: database sessions
 sid INT - : session
 serial INT - : serial number
 db_user TEXT - : database user
+db_name TEXT - : database that it uses
 program TEXT - : caller's program
 machine TEXT - : caller's host
 spid INT - : server process

@@ -73,7 +73,7 @@ AROUND = 2**31
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield how many sessions of a database do or wait for the same, and those that were left one by one."""
     key = [*PLACE_COLUMNS, "state", "event"]
-    columns = [*key, "line_no", "line_end", "sid", "db_user", "program", "machine", "last_call_s", "xmin"]
+    columns = [*key, "line_no", "line_end", "sid", "db_user", "db_name", "program", "machine", "last_call_s", "xmin"]
     rows = case.scan("sessions", columns).with_columns(pl.col("xmin").max().over("artifact_id").alias("newest"))
     since = pl.col("last_call_s").filter(pl.col("last_call_s").is_between(0, LONGEST_S))
     groups = (
@@ -82,6 +82,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .agg(
             pl.len().alias("n"),
             pl.col("db_user").drop_nulls().mode().sort().first(),
+            pl.col("db_name").drop_nulls().mode().sort().first(),
+            pl.col("db_name").drop_nulls().n_unique().alias("db_names"),
             pl.col("machine").drop_nulls().mode().sort().first(),
             pl.col("machine").drop_nulls().n_unique().alias("machines"),
             pl.struct("line_no", pl.coalesce("line_end", "line_no").alias("line_end"))
@@ -134,6 +136,7 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
     what = ", ".join(x for x in (row["state"], row["event"] and f"waiting for {row['event']}") if x)
     what = what.replace("waiting for Waiting for", "Waiting for")
     whose = f", {'' if one else 'most '}of {row['db_user']}" if row["db_user"] else ""
+    where = f"{'' if one else ', all'} in {row['db_name']}" if row["db_name"] and row["db_names"] == 1 else ""
     whence = f"{'' if one else ', all'} from {row['machine']}" if row["machine"] and row["machines"] == 1 else ""
     ago = f"{figure(row['last_call_s'], 's')} ago" if row["last_call_s"] else ""
     last = f"; {'its last call was' if one else 'the last call of one was'} {ago}" if ago else ""
@@ -141,7 +144,7 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
     return Sighting(
         "sessions",
         row["event"] or row["state"],
-        f"{row['n']:,} of {row['all']:,} sessions {'is' if one else 'are'} {what}{whose}{whence}{last}",
+        f"{row['n']:,} of {row['all']:,} sessions {'is' if one else 'are'} {what}{whose}{where}{whence}{last}",
         f"{row['event'] or row['state']} sessions_count",
         float(row["n"]),
         "count",

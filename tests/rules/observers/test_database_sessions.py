@@ -69,8 +69,16 @@ def test_one_session_is_told_with_whence_it_comes() -> None:
     assert made[1].headline == "1 of 3 sessions is Query, of root from localhost"
 
 
+def test_sessions_of_one_database_are_told_with_it() -> None:
+    idle: dict[str, Any] = {"state": "Sleep", "db_user": "web", "machine": "web1"}
+    (made,) = sessions(*[{**idle, "db_name": "shop"}] * 3)
+    assert made.headline == "3 of 3 sessions are Sleep, most of web, all in shop, all from web1"
+    (made,) = sessions({**idle, "db_name": "shop"}, {**idle, "db_name": "stock"})
+    assert made.headline == "2 of 2 sessions are Sleep, most of web, all from web1"
+
+
 def viewing(state: str, xmin: int | None, newest: int) -> str | None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"state": state, "xmin": xmin, "sid": 7, "program": "report", "line_no": 1, "line_end": 9},
         {"state": "walsender", "xmin": newest},
     ]
@@ -97,7 +105,9 @@ def test_the_oldest_view_of_the_rows(state: str, xmin: int | None, newest: int, 
 
 
 def test_the_lines_of_records_are_few() -> None:
-    records = [{"state": "idle in transaction", "line_no": 10 * n, "line_end": 10 * n + 8} for n in range(1, 5)]
+    records: list[dict[str, Any]] = [
+        {"state": "idle in transaction", "line_no": 10 * n, "line_end": 10 * n + 8} for n in range(1, 5)
+    ]
     made = sessions(*records)[0]
     assert [(x.line_from, x.line_to) for x in made.lines] == [(10, 18), (20, 28), (30, 31)]
 

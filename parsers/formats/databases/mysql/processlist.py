@@ -10,7 +10,7 @@ Source: MySQL Reference Manual, SHOW PROCESSLIST. Printed as a box, as tab-separ
          Id: 5
        User: app
 
-Tables: sessions: sid = Id, db_user = User, machine = Host without its port, state = Command (Sleep, Query, Connect ...), event = State
+Tables: sessions: sid = Id, db_user = User, db_name = db, machine = Host without its port, state = Command (Sleep, Query, Connect ...), event = State
 (login, Waiting for table metadata lock, Sending data ...; the thread's activity, not only its waits), last_call_s = Time. Clock: none.
 Traps: a listing shows one instant; Time counts since the thread entered its present state; `Waiting for ...` names the kind of the lock,
 not its holder. Rows without headings are read by the order of the columns that all versions have. The statement (Info) is read but
@@ -149,5 +149,5 @@ def _add(rows: Rows, line_no: int, line_end: int, of: dict[str, str]) -> None:
     taken = number(values.get("time_ms"))
     rows.add(
         "sessions", line_no, line_end=line_end, sid=sid, db_user=values.get("user"), machine=machine, state=values.get("command"),
-        event=values.get("state"), last_call_s=taken / 1000 if taken is not None else number(values.get("time")),
+        event=values.get("state"), db_name=values.get("db"), last_call_s=taken / 1000 if taken is not None else number(values.get("time")),
     )  # fmt: skip

@@ -10,7 +10,7 @@ Source: PostgreSQL documentation, "The Cumulative Statistics System", pg_stat_ac
     pid              | 4711
     wait_event       | transactionid
 
-Tables: sessions: sid and spid = pid (one process for each session), db_user = usename, program = application_name, machine =
+Tables: sessions: sid and spid = pid (one process for each session), db_user = usename, db_name = datname, program = application_name, machine =
 client_hostname or client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`),
 logon_text = backend_start, last_call_s = the age of the state or of the statement where the query computes it (`now() - state_change as state_age`),
 xmin = backend_xmin. Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
@@ -223,7 +223,7 @@ def _session(pid: int, of: dict[str, str]) -> dict[str, Any]:
     waits = f"{kind}:{event}" if kind and event else event or ("Lock:" if of.get("waiting") in ("t", "true") else None)
     state = of.get("state") or None
     return {
-        "sid": pid, "spid": pid, "db_user": of.get("usename") or None, "program": of.get("application_name") or None,
+        "sid": pid, "spid": pid, "db_user": of.get("usename") or None, "db_name": of.get("datname") or None, "program": of.get("application_name") or None,
         "machine": of.get("client_hostname") or of.get("client_addr") or None, "state": state, "event": waits,
         "logon_text": of.get("backend_start") or None, "last_call_s": _last_call_s(of), "xmin": whole(of.get("backend_xmin") or ""),
     }  # fmt: skip

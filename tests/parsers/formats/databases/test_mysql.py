@@ -41,8 +41,8 @@ def test_tokens_of_a_session_come_out_of_the_columns(rows, form):
             for n, x in enumerate(told, 1)
         )
     reading = read_bytes(text.encode())
-    table = reading.table("sessions").select("sid", "db_user", "machine", "state", "last_call_s", "event")
-    assert table.rows() == [(i, u, h, c, float(t), s) for i, u, h, c, t, s in rows]
+    table = reading.table("sessions").select("sid", "db_user", "db_name", "machine", "state", "last_call_s", "event")
+    assert table.rows() == [(i, u, "shop", h, c, float(t), s) for i, u, h, c, t, s in rows]
     assert reading.account.account.unknown == 0
 
 

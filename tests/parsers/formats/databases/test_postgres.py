@@ -149,6 +149,12 @@ def test_where_stamps_go_back_does_not_depend_on_lines_without_a_stamp(block_byt
     assert [n.line_from for n in falls] == [5]
 
 
+def test_the_database_of_a_session():
+    text = b" pid | usename | datname | wait_event\n----+----+----+----\n 7 | app | shop | \n 8 | app |  | \n"
+    table = read_bytes(text, Hints(kind="postgres", variant="activity")).table("sessions")
+    assert table["db_name"].to_list() == ["shop", None]
+
+
 @pytest.mark.parametrize(
     ("state", "columns", "cells", "last_call_s"),
     [
