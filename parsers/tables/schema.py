@@ -474,6 +474,7 @@ ack INT - : acknowledged
 len INT B : payload
 vlan INT - : VLAN
 win INT B : advertised window as it stands in the packet, not scaled
+mss INT B : largest segment that the sender of a SYN says it takes
 payload TEXT - : what the payload names: TNS CONNECT service=orcl, DNS A? db1
 
 tcp_flows: one row per connection in packets

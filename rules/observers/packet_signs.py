@@ -10,6 +10,7 @@ Cost: one streaming aggregation. Source: RFC 9293 3.5.2 (reset), 3.8.6.1 (zero w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -35,12 +36,15 @@ UNANSWERED_S = 0.5
 
 HALF = 0.5
 
+WRONG, NONE = "wrong checksum", "no checksum"
+"""What the payload of a packet says of its checksum, before the tool's words."""
+
 SAYS = {
     "refused": "{src}:{sport} refused connections of {dst} with RST",
     "reset": "{src} reset connections to {dst} with RST",
     "window": "{src} announced a window of 0 to {dst}: it took no more data",
     "icmp": "{src} told {dst}: {what}",
-    "checksum": "packets from {src} to {dst} have a wrong checksum",
+    "checksum": "packets from {src} to {dst} have a wrong checksum{words}",
 }
 """Headlines by sign."""
 
@@ -71,7 +75,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .then(pl.lit("window"))
         .when(tells)
         .then(pl.lit("icmp"))
-        .when(text == "wrong checksum")
+        .when(text.str.starts_with(WRONG))
         .then(pl.lit("checksum"))
     )
     whole = rows.group_by(*PLACE_COLUMNS, "src", "dst").agg(pl.len().alias("whole"))
@@ -94,13 +98,15 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     )
     for row in made.iter_rows(named=True):
         n, of = row["n"], row["whole"] or row["n"]
-        text_ = SAYS[row["sign"]].format(**{**row, "sport": "?" if row["sport"] is None else row["sport"]})
+        words = str(row["what"]).removeprefix(WRONG).removeprefix(": ")
+        named_by = {"sport": "?" if row["sport"] is None else row["sport"], "words": f' ("{words}")' if words else ""}
+        text_ = SAYS[row["sign"]].format(**{**row, **named_by})
         says = f"{text_}, {figure(n, 'count')} of its {figure(of, 'count')} packets there"
         named = {"icmp": f"ICMP: {row['what']}", "window": "TCP: window of 0", "refused": "TCP: RST in answer to a SYN"}
         log = named.get(row["sign"])
-        lost = _unanswered_s(rows, row) if row["sign"] == "checksum" and n >= LOST else None
+        lost = _unanswered(rows, row) if row["sign"] == "checksum" and n >= LOST else None
         if lost is not None:
-            says += f"; nothing came back for {figure(lost, 's')}"
+            says += f"; nothing came back for {figure(lost.seconds, 's')}"
         yield Sighting(
             "sign",
             f"{row['src']} to {row['dst']}",
@@ -108,7 +114,10 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             "packets_count",
             float(n),
             "count",
-            tuple(Lines(row["artifact_id"], line, line, SIGNS[row["sign"]]) for line in row["lines"]),
+            (
+                *(Lines(row["artifact_id"], line, line, SIGNS[row["sign"]]) for line in row["lines"]),
+                *(lost.lines if lost else ()),
+            ),
             **place(row),
             t_from=row["t_from"],
             t_to=row["t_to"],
@@ -117,30 +126,52 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             share=(0.3 if lost is None else HALF) * min(1.0, n / of),
             n=n,
             seen=({"log": log},) if log else () if lost is None else ({"event": "checksum-unanswered"},),
+            beside="the packets of the other direction have no checksum at all" if lost and lost.none_back else None,
         )
 
 
-def _unanswered_s(rows: pl.LazyFrame, of: Mapping[str, Any]) -> float | None:
-    """Return the longest time that nothing came back after a packet with a wrong checksum, None if one was answered.
+@dataclass(frozen=True)
+class Unanswered:
+    """The longest time that nothing came back, the first packet that did, and whether it carries no checksum."""
+
+    seconds: float
+    lines: tuple[Lines, ...]
+    none_back: bool
+
+
+def _unanswered(rows: pl.LazyFrame, of: Mapping[str, Any]) -> Unanswered | None:
+    """Return how long nothing came back after a packet with a wrong checksum, None if one was answered.
 
     Ports do not matter: tunnels have one for each direction.
     """
     src, dst = pl.col("src"), pl.col("dst")
     pair = ((src == of["src"]) & (dst == of["dst"])) | ((src == of["dst"]) & (dst == of["src"]))
-    back = pl.when(src == of["dst"]).then("t_local").backward_fill().over("part") - pl.col("t_local")
+
+    def after(name: str) -> pl.Expr:
+        return pl.when(src == of["dst"]).then(name).backward_fill().over("part")
+
+    back = after("t_local") - pl.col("t_local")
     waits = (
         rows.filter(pl.col("artifact_id") == of["artifact_id"], pair)
-        .with_columns(back.alias("back_s"))
-        .filter((src == of["src"]) & (pl.col("payload") == "wrong checksum"))
+        .with_columns(back.alias("back_s"), after("line_no").alias("line"), after("payload").alias("says"))
+        .filter((src == of["src"]) & pl.col("payload").str.starts_with(WRONG))
         .select(
             pl.col("back_s").min().alias("soonest"),
             pl.col("back_s").max().alias("latest"),
             pl.col("back_s").null_count(),
+            pl.col("line").min(),
+            pl.col("says").first().fill_null(""),
         )
         .collect(engine="streaming")
     )
-    soonest, latest, never = waits.row(0)
-    return None if never or soonest is None or soonest < UNANSWERED_S else float(latest)
+    soonest, latest, never, line, says = waits.row(0)
+    if never or soonest is None or soonest < UNANSWERED_S:
+        return None
+    none = says.startswith(NONE)
+    first = Lines(
+        of["artifact_id"], line, line, f"the first packet back{', ' + says.removeprefix(NONE + ': ') if none else ''}"
+    )
+    return Unanswered(float(latest), (first,), none)
 
 
 SIGNS = {

@@ -60,3 +60,18 @@ def test_wrong_checksums_that_nobody_answers_are_dropped(rows: tuple[dict[str, A
     (made,) = observe(Case.of_tables({"packets": [{"line_no": n, **row} for n, row in enumerate(rows, 1)]}))
     assert (made.seen == ({"event": "checksum-unanswered"},)) is lost
     assert made.headline.endswith("nothing came back for 1 min 0 s") is lost
+
+
+def test_the_words_of_the_tool_and_the_first_packet_back_are_told() -> None:
+    bad = packet("a", "b", payload="wrong checksum: bad udp cksum 0x1234 -> 0xabcd!")
+    back = packet("b", "a", payload="no checksum: no cksum", t_local=7.0)
+    rows = [{"line_no": n, **r} for n, r in enumerate(({**bad, "t_local": 0.0}, {**bad, "t_local": 1.0}, back), 1)]
+    (made,) = observe(Case.of_tables({"packets": rows}))
+    assert made.headline.startswith(
+        'packets from a to b have a wrong checksum ("bad udp cksum 0x1234 -> 0xabcd!"), 2 of its 2'
+    )
+    assert made.beside == "the packets of the other direction have no checksum at all"
+    assert [(c.line_from, c.role) for c in made.lines][2:] == [(3, "the first packet back, no cksum")]
+    rows[2]["payload"] = None
+    (plain,) = observe(Case.of_tables({"packets": rows}))
+    assert plain.beside is None

@@ -48,6 +48,7 @@ _FIELDS = {
     "seq": ("tcp.seq_raw", "tcp.seq"),
     "ack": ("tcp.ack_raw", "tcp.ack"),
     "win": ("tcp.window_size", "tcp.window_size_value"),
+    "mss": ("tcp.options.mss_val",),
     "tcp_len": ("tcp.len",),
     "udp_len": ("udp.length",),
     "vlan": ("vlan.id",),

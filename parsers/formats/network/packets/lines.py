@@ -2,7 +2,7 @@ r"""Convert lines of tcpdump, snoop, tshark and of our transcripts of captures t
 
 Each reader takes a data frame (line_no, line) and returns the lines it understands with: line_no, date (text or NULL), clock
 (text `HH:MM:SS.ffffff`), epoch and relative (text, seconds), proto, src, sport, dst, dport, flags (as present versions of tcpdump
-print them: `S.`), seq, ack, len, win, vlan, payload. Values that a tool does not print are NULL.
+print them: `S.`), seq, ack, len, win, mss, vlan, payload. Values that a tool does not print are NULL.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ COLUMNS = (
     "ack",
     "len",
     "win",
+    "mss",
     "vlan",
     "payload",
 )
@@ -100,7 +101,7 @@ NONE = pl.lit(None, pl.String)
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
     """Add missing columns as NULL, put all in the order of COLUMNS, and convert numbers."""
     missing = [NONE.alias(c) for c in COLUMNS if c not in frame.columns]
-    numbers = ("sport", "dport", "seq", "ack", "len", "win", "vlan")
+    numbers = ("sport", "dport", "seq", "ack", "len", "win", "mss", "vlan")
     return frame.with_columns(missing).select(COLUMNS).with_columns(pl.col(*numbers).cast(pl.Int64, strict=False))
 
 
@@ -119,6 +120,7 @@ def transcript(frame: pl.DataFrame) -> pl.DataFrame:
     head = line.str.extract(r"^([^|]*)")
     numbers = {k: head.str.extract(rf" {k}=([0-9]+)") for k in ("seq", "ack", "win", "len", "vlan")}
     addresses = {k: pl.col(k).str.strip_chars("[]").replace("-", None) for k in ("src", "dst")}
+    numbers["mss"] = head.str.extract(r"[ ,=]mss:([0-9]+)")
     return complete(rows.with_columns(**numbers, **addresses, payload=line.str.extract(r" \| (.+)$")))
 
 
@@ -165,15 +167,18 @@ def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
     answer = text.str.extract(
         r"^: [0-9]+(?:[*|$-]{1,4})? (?:\[[^\]]*\] )?([A-Z][A-Za-z]+)[*|$-]{0,4} [0-9]+/[0-9]+/[0-9]+"
     ).str.replace("^", "DNS answer ")
-    wrong = pl.when(text.str.contains(r"\[bad (?:udp|tcp) cksum |cksum 0x[0-9a-f]+ \(incorrect")).then(
-        pl.lit("wrong checksum")
-    )
+    # In the tool's own words: [bad udp cksum 0xffff -> 0x76dc!], cksum 0xfe28 (incorrect -> 0x1c2a), [no cksum].
+    wrong = text.str.extract(
+        r"\[(bad (?:udp|tcp) cksum [^\]]{1,40})\]|(cksum 0x[0-9a-f]+ \(incorrect[^)]{0,40}\))", 0
+    ).str.strip_chars("[]")
+    wrong = pl.coalesce("wrong checksum: " + wrong, "no checksum: " + text.str.extract(r"^: \[(no cksum)\]"))
     rows = rows.with_columns(
         proto=proto,
         flags=pl.coalesce(pl.col("flags").replace("none", ""), spelled),
         seq=pl.coalesce("seq", "o_seq"),
         ack=pl.coalesce("ack", "o_ack"),
         win=pl.coalesce("win", "o_win"),
+        mss=text.str.extract(r"[\[<,]mss ([0-9]+)"),
         len=pl.when(pl.col("o_flags").is_not_null()).then(pl.coalesce(length, pl.lit("0"))).otherwise(length),
         payload=pl.coalesce(question, answer, icmp, text.str.extract(r"length [0-9]+: (HTTP[^?]{0,80})"), wrong),
     )
@@ -237,6 +242,7 @@ def snoop(frame: pl.DataFrame) -> pl.DataFrame:
     rows = rows.with_columns(
         **number,
         flags=pl.when(tcp).then(flags),
+        mss=pl.when(tcp).then(line.str.extract(r"[<,]mss ([0-9]+)")),
         proto=pl.col("layer").replace({"ICMPv6": "icmp6", "DNS": "udp"}).str.to_lowercase(),
         # For UDP snoop prints the length from the header, which includes the header's eight bytes.
         len=_less(line.str.extract(r" (?i:len)=([0-9]+)"), pl.when(pl.col("layer") == "UDP").then(8).otherwise(0)),
@@ -274,7 +280,7 @@ def tshark(frame: pl.DataFrame) -> pl.DataFrame:
     udp = pl.col("layer") == "UDP"
     number = {
         k: line.str.extract(rf" {v}=([0-9]+)")
-        for k, v in {"seq": "Seq", "ack": "Ack", "win": "Win", "len": "Len"}.items()
+        for k, v in {"seq": "Seq", "ack": "Ack", "win": "Win", "len": "Len", "mss": "MSS"}.items()
     }
     layer = pl.col("layer")
     upper = layer.is_in(["TNS", "HTTP", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3", "SSH", "SMB2", "MySQL", "PGSQL"])

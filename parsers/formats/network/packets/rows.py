@@ -33,6 +33,7 @@ COLUMNS = (
     "len",
     "vlan",
     "win",
+    "mss",
     "payload",
 )
 

@@ -323,3 +323,35 @@ def test_an_indented_copy_of_tcpdump_v_keeps_its_stamps():
     ]
     plain, indented = (read_bytes("\n".join(front + x for x in lines).encode()) for front in ("", "    "))
     assert indented.table("packets")["t_local"].to_list() == plain.table("packets")["t_local"].to_list() != [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("line", "mss"),
+    [
+        ("09:00:00.000001 IP 10.0.0.1.5 > 10.0.0.2.6: Flags [S], seq 7, win 64, options [mss 8960,nop,wscale 2], length 0", 8960),
+        ("09:00:00.000001 IP 10.0.0.1.5 > 10.0.0.2.6: S 7:7(0) win 64 <nop,mss 536>", 536),
+        ("09:00:00.000001 IP 10.0.0.1.5 > 10.0.0.2.6: Flags [.], ack 3, win 9, length 0", None),
+        ("  1   0.00000 10.0.0.1 -> 10.0.0.2 TCP D=6 S=5 Syn Seq=7 Len=0 Win=64 Options=<mss 1380,nop>", 1380),
+        ("    1   0.000000     10.0.0.1 → 10.0.0.2     TCP 66 5 → 6 [SYN] Seq=0 Win=64 Len=0 MSS=1220 WS=4", 1220),
+        ("2015-06-10T09:00:00.000001Z tcp 10.0.0.1:5 > 10.0.0.2:6 [S] seq=17 ack=0 win=64 len=0 opts=mss:1400,ws:7", 1400),
+    ],
+)  # fmt: skip
+def test_the_announced_size_of_segments(line, mss):
+    reading = read_bytes(f"{line}\n".encode() * 2)
+    assert reading.account.kind == "packets"
+    assert reading.table("packets")["mss"].to_list() == [mss] * 2
+
+
+@pytest.mark.parametrize(
+    ("rest", "payload"),
+    [
+        ("[bad udp cksum 0x0a1b -> 0x2c3d!] UDP, length 9", "wrong checksum: bad udp cksum 0x0a1b -> 0x2c3d!"),
+        ("Flags [.], cksum 0xfe28 (incorrect -> 0x1c2a), ack 3, win 9, length 0", "wrong checksum: cksum 0xfe28 (incorrect -> 0x1c2a)"),
+        ("[no cksum] UDP, length 9", "no checksum: no cksum"),
+        ("[udp sum ok] UDP, length 9", None),
+        ("Flags [.], cksum 0xfe28 (correct), ack 3, win 9, length 0", None),
+    ],
+)  # fmt: skip
+def test_what_tcpdump_says_of_checksums(rest, payload):
+    reading = read_bytes(f"09:00:00.000001 IP 10.0.0.1.5 > 10.0.0.2.6: {rest}\n".encode() * 2)
+    assert reading.table("packets")["payload"].to_list() == [payload] * 2
