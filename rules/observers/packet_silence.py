@@ -29,8 +29,17 @@ GAPS = 5_000
 TURNS = 10
 """Minimum number of answers that are told together: fewer are no conversation."""
 
+NEAR = 0.1
+"""Maximum relative difference of an answer's time from the median, to be shown as a typical one."""
+
 HALF = 0.5
 """Minimum part of the time of its connections that a server's short answers take to stand out."""
+
+TUNNELS = (4789, 8472, 6081)
+"""Ports of VXLAN (registered, and as Linux began with) and GENEVE, which carry other packets."""
+
+ALIKE, SPREAD = 5, 0.2
+"""Minimum number of silences, and their largest relative spread, by which they are told as of one length."""
 
 KINDS = ("syn", "again", "answer", "pause", "rest")
 CONNECTION = [*PLACE_COLUMNS, "part", "conn"]
@@ -92,18 +101,20 @@ def turns(case: CaseTables) -> Iterator[Sighting]:
     gap, kind = pl.col("gap"), pl.col("kind")
     server = [*PLACE_COLUMNS, "server", "server_port"]
     ends = pl.struct("gap", "line_no", "line_before")
-    answers = pl.when(kind == "answer").then(gap)
+    answers = pl.when((kind == "answer") & ~pl.col("syn")).then(gap)
+    middle = answers.median()
+    typical = ((answers - middle).abs() <= NEAR * middle).fill_null(value=False)
     made = (
         spoken.filter(gap.is_between(0, FELT_S, closed="left"))
         .group_by(server)
         .agg(
             answers.drop_nulls().len().alias("n"),
             answers.drop_nulls().sum().alias("sum"),
-            answers.drop_nulls().median().alias("middle"),
+            middle.alias("middle"),
             pl.when(kind == "rest").then(gap).drop_nulls().median().alias("thinks"),
             gap.sum().alias("whole"),
-            ends.filter(kind == "answer").get(gap.filter(kind == "answer").arg_max()).alias("longest"),
-            ends.filter(kind == "answer").head(2).alias("first"),
+            ends.filter(answers.is_not_null()).get(answers.drop_nulls().arg_max()).alias("longest"),
+            ends.filter(typical).head(2).alias("typical"),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
             pl.col("client").first(),
@@ -113,12 +124,14 @@ def turns(case: CaseTables) -> Iterator[Sighting]:
         .head(MOST)
         .collect(engine="streaming")
     )
+    acknowledged = _after_acknowledgement(case) if made.height else {}
     for row in made.iter_rows(named=True):
         worst = row["longest"]
+        first = acknowledged.get((row["artifact_id"], row["server"], row["server_port"]))
         thinks = (
             f"; the next question left {figure(row['thinks'], 's')} after an answer (median)" if row["thinks"] else ""
         )
-        lines = [(one, "typical answer") for one in row["first"][1:]] + [(worst, "longest answer")]
+        lines = [(one, "typical answer") for one in row["typical"] if one != worst] + [(worst, "longest answer")]
         yield Sighting(
             "turns",
             _end(row),
@@ -141,27 +154,59 @@ def turns(case: CaseTables) -> Iterator[Sighting]:
             of_s=row["whole"],
             n=row["n"],
             seen=({"port": row["server_port"]},),
+            beside=f"where its bare acknowledgement came first, {_times(first[0])}, the answer followed"
+            f" {figure(first[1], 's')} later{' (median)' if first[0] > 1 else ''}"
+            if first
+            else None,
         )
+
+
+def _after_acknowledgement(case: CaseTables) -> dict[tuple[Any, ...], tuple[int, float]]:
+    """Return how often a server's bare acknowledgement of a question came before its answer, and how long before.
+
+    The system acknowledges on its own, soon or (delayed) after some 40 ms; what follows it is the program's time.
+    """
+    columns = ["part", "t_local", "proto", "src", "sport", "dst", "dport", "flags", "len"]
+    rows = case.scan("packets", [*PLACE_COLUMNS, *columns], (pl.col("proto") == "tcp") & pl.col("t_local").is_finite())
+    source, target = pl.struct("src", "sport").hash(), pl.struct(src="dst", sport="dport").hash()
+    rows = rows.with_columns(source.alias("from"), (source ^ target).alias("conn"))
+    back = {c: [pl.col(c).shift(n).over(CONNECTION) for n in (1, 2)] for c in ("from", "len", "flags", "t_local")}
+    answers = (
+        (pl.col("len") > 0)
+        & (back["from"][0] == pl.col("from")) & (back["len"][0] == 0) & (back["flags"][0] == ".")
+        & (back["from"][1] != pl.col("from")) & (back["len"][1] > 0)
+    )  # fmt: skip
+    made = (
+        rows.with_columns(answers.alias("answers"), (pl.col("t_local") - back["t_local"][0]).alias("gap"))
+        .filter(pl.col("answers") & (pl.col("gap") >= 0))
+        .group_by("artifact_id", "src", "sport")
+        .agg(pl.len().alias("n"), pl.col("gap").median())
+        .collect(engine="streaming")
+    )
+    return {(a, src, port): (n, gap) for a, src, port, n, gap in made.iter_rows()}
 
 
 def _spoken(case: CaseTables) -> pl.LazyFrame:
     """Return packets that speak with the gap since the one before on the connection, its kind, and both ends."""
-    columns = ["part", "line_no", "t_local", "proto", "src", "sport", "dst", "dport", "flags", "seq", "len"]
+    columns = ["part", "line_no", "line_end", "t_local", "proto", "src", "sport", "dst", "dport", "flags", "seq", "len"]
     syn = pl.col("flags").str.contains("S", literal=True).fill_null(value=False)
     udp = pl.col("proto").str.to_lowercase().str.starts_with("udp").fill_null(value=False)
     ends = pl.all_horizontal(pl.col("src", "sport", "dst", "dport").is_not_null())
-    rows = case.scan("packets", [*PLACE_COLUMNS, *columns], ends & pl.col("t_local").is_finite())
+    rows = _unwrapped(case.scan("packets", [*PLACE_COLUMNS, *columns], ends)).filter(pl.col("t_local").is_finite())
     source, target = pl.struct("src", "sport").hash(), pl.struct(src="dst", sport="dport").hash()
     rows = rows.filter((pl.col("len") > 0).fill_null(value=False) | syn | udp).with_columns(
         source.alias("from"), (source ^ target).alias("conn"), syn.alias("syn"), udp.alias("udp")
     )
     opener = pl.col("from").filter(pl.col("syn") & ~pl.col("flags").str.contains(".", literal=True))
     by_client = pl.coalesce(pl.col("from") == opener.first().over(CONNECTION), pl.col("sport") > pl.col("dport"))
-    before = {c: pl.col(c).shift(1).over(CONNECTION) for c in ("t_local", "line_no", "from", "seq", "len", "syn")}
+    before = {
+        c: pl.col(c).shift(1).over(CONNECTION) for c in ("t_local", "line_no", "line_end", "from", "seq", "len", "syn")
+    }
     rows = rows.with_columns(
         by_client.alias("by_client"),
         (pl.col("t_local") - before["t_local"]).alias("gap"),
         before["line_no"].alias("line_before"),
+        pl.coalesce(before["line_end"], before["line_no"]).alias("end_before"),
         (pl.col("from") == before["from"]).alias("same"),
         before["syn"].alias("syn_before"),
         ((pl.col("seq") <= before["seq"]) & (pl.col("len") > 0) & (before["len"] > 0)).alias("seq_again"),
@@ -185,13 +230,41 @@ def _spoken(case: CaseTables) -> pl.LazyFrame:
     )
 
 
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n:,} times"
+
+
+def _unwrapped(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return packets with those inside a tunnel, at the time of the packet that carries them, in place of these."""
+    tunnel = (pl.col("proto") == "udp") & pl.col("dport").is_in(TUNNELS)
+    above = {name: e.shift(1).over(*PLACE_COLUMNS, "part") for name, e in (("in", tunnel), ("t", pl.col("t_local")))}
+    inside = pl.col("t_local").is_null() & above["in"].fill_null(value=False)
+    return rows.with_columns(
+        pl.when(inside).then(above["t"]).otherwise("t_local").alias("t_local"),
+        (tunnel & inside.shift(-1, fill_value=False).over(*PLACE_COLUMNS, "part"))
+        .fill_null(value=False)
+        .alias("carries"),
+    ).filter(~pl.col("carries"))
+
+
 def _end(row: Mapping[str, Any]) -> str:
     return f"{row['server']}:{row['server_port']}"
 
 
 def _lines(row: Mapping[str, Any]) -> tuple[Lines, ...]:
     before, line, artifact = row["line_before"], row["line_no"], row["artifact_id"]
-    return (Lines(artifact, before, before, "before the silence"), Lines(artifact, line, line, "after the silence"))
+    first, then = "before the silence", "after the silence"
+    if row["kind"] in ("syn", "again") and row["seq"] is not None:
+        first, then = (f"{said} the silence, seq {row['seq']}" for said in ("before", "after"))
+    end_before, end = min(row["end_before"], before + 3), min(row["line_end"] or line, line + 3)
+    return (Lines(artifact, before, end_before, first), Lines(artifact, line, end, then))
+
+
+def _shown(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the silences that are cited: the longest, then the first and the last of them."""
+    in_order = rows.sort("line_no")
+    chosen = pl.concat([rows.head(3), in_order.head(1), in_order.tail(1)])
+    return list(chosen.unique("line_no", maintain_order=True).iter_rows(named=True))
 
 
 def _sighting(rows: pl.DataFrame, normal: Mapping[tuple[Any, ...], tuple[int, float]], whole: float) -> Sighting:
@@ -208,7 +281,10 @@ def _sighting(rows: pl.DataFrame, normal: Mapping[tuple[Any, ...], tuple[int, fl
     intervals = rows.select(pl.col("t_local").alias("done_s"), pl.col("gap").alias("own_s"))
     seconds = union(intervals)
     if rows.height > 1:
-        text += f", {rows.height:,} such silences {figure(seconds, 's')} together"
+        least = float(rows["gap"][-1])
+        alike = rows.height >= ALIKE and first["gap"] <= least * (1 + SPREAD)
+        of = f" of {figure(least, 's')} to {took}," if alike else ""
+        text += f", {rows.height:,} such silences{of} {figure(seconds, 's')} together"
     key = (first["artifact_id"], first["host"], first["server"], first["server_port"])
     n, middle = normal.get(key, (0, None)) if first["kind"] == "answer" else (0, None)
     if middle is not None:
@@ -229,7 +305,7 @@ def _sighting(rows: pl.DataFrame, normal: Mapping[tuple[Any, ...], tuple[int, fl
         "gap_s",
         first["gap"],
         "s",
-        tuple(c for r in rows.head(5).iter_rows(named=True) for c in _lines(r)),
+        tuple(c for r in _shown(rows) for c in _lines(r)),
         **place(first),
         t_from=first["t_local"] - first["gap"],
         t_to=first["t_local"],

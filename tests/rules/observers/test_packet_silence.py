@@ -102,11 +102,12 @@ def test_many_short_answers_are_told_together() -> None:
         " the next question left 2 ms after an answer (median)"
     )
     assert [c.role for c in made.lines] == [
-        "asks, typical answer",
-        "typical answer",
+        *["asks, typical answer", "typical answer"] * 2,
         "asks, longest answer",
         "longest answer",
     ]
+    assert [c.line_from for c in made.lines][:4] == [1, 2, 3, 4]
+    assert made.beside is None
     assert packets(*rows[:18]) == [], "nine answers are no conversation"
 
 
@@ -114,3 +115,53 @@ def test_a_server_that_answers_at_once_is_not_told() -> None:
     rows: list[tuple[float, bool, dict[str, Any]]]
     rows = [(n * 0.042 + late, by_client, {}) for n in range(50) for late, by_client in ((0.0, True), (0.002, False))]
     assert packets(*rows) == []
+
+
+def test_what_follows_the_bare_acknowledgement_is_told_beside_short_answers() -> None:
+    ack = {"flags": ".", "len": 0}
+    rows: list[tuple[float, bool, dict[str, Any]]] = [
+        (n * 0.05 + late, by_client, more)
+        for n in range(12)
+        for late, by_client, more in ((0.0, True, {}), (0.030, False, ack), (0.032, False, {}))
+    ]
+    (made,) = packets(*rows)
+    assert made.beside == "where its bare acknowledgement came first, 12 times, the answer followed 2 ms later (median)"
+    (once,) = packets(*(r for n, r in enumerate(rows) if n % 3 != 1 or n == 1))
+    assert once.beside == "where its bare acknowledgement came first, once, the answer followed 2 ms later"
+
+
+def test_silences_of_one_length_are_told_with_their_range_the_first_and_the_last() -> None:
+    rows: list[tuple[float, bool, dict[str, Any]]] = [
+        (n + late, True, {"seq": n}) for n in range(8) for late in (0.0, 0.3 + n * 0.005)
+    ]
+    (made,) = [s for s in packets(*rows) if "again" in s.headline]
+    assert ", 8 such silences of 0.300 s to 0.335 s, 2.540 s together" in made.headline
+    assert [c.line_from for c in made.lines] == [15, 16, 13, 14, 11, 12, 1, 2]
+    assert made.lines[0].role == "before the silence, seq 7"
+    rows[1] = (0.15, True, {"seq": 0})
+    (apart,) = [s for s in packets(*rows) if "again" in s.headline]
+    assert "8 such silences 2." in apart.headline
+
+
+def test_packets_inside_a_tunnel_are_told_in_place_of_those_that_carry_them() -> None:
+    outer = {"proto": "udp", "src": "192.0.2.1", "sport": 40001, "dst": "192.0.2.2", "dport": 4789, "len": None}
+    inner = {
+        "proto": "tcp",
+        "src": "10.1.0.1",
+        "sport": 5555,
+        "dst": "10.1.0.2",
+        "dport": 80,
+        "flags": "S",
+        "seq": 9,
+        "len": 0,
+    }
+    rows = [
+        {"line_no": 1, "line_end": 2, "t_local": 0.0, **outer}, {"line_no": 3, "line_end": 4, "t_local": None, **inner},
+        {"line_no": 5, "line_end": 6, "t_local": 3.0, **outer}, {"line_no": 7, "line_end": 8, "t_local": None, **inner},
+    ]  # fmt: skip
+    (made,) = observe(Case.of_tables({"packets": rows}))
+    assert made.headline == "10.1.0.1 sent its SYN to 10.1.0.2:80 again after 3.000 s"
+    assert [(c.line_from, c.line_to) for c in made.lines] == [(3, 4), (7, 8)]
+    carried = [r for r in rows if r["dport"] == 4789]
+    (bare,) = observe(Case.of_tables({"packets": carried}))
+    assert "192.0.2.1 sent the same to 192.0.2.2:4789 again after 3.000 s" in bare.headline
