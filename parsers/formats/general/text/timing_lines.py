@@ -1,6 +1,6 @@
 """What tools print of how long named things took: units of systemd, and the percentiles and tables of load tests.
 
-systemd-analyze blame and critical-chain; ab, wrk, hey, redis-benchmark.
+systemd-analyze blame and critical-chain; ab, wrk, hey, redis-benchmark; the line of zsh's time among other output.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ _CHAIN = re.compile(rf"[ \t│├└─|`-]*{_UNIT}(?: @(?P<at>{_SPAN}))?(?: \+(
 _PIECE = re.compile(r"([0-9.]+)(us|ms|s|min|h|d)")
 _LONG = {"min": 60.0, "h": 3600.0, "d": 86400.0}
 
+_SHELL = re.compile(
+    r"(?P<command>\S.{0,200}?)[ \t]+[0-9.]+s user [0-9.]+s system [0-9]+% cpu (?P<took>(?:[0-9]+:){0,2}[0-9]+(?:\.[0-9]+)?) total"
+)
 _TITLE = re.compile(r"[^():]{3,80}\((?P<unit>us|usec|ms|msec|s|sec|secs|seconds|milliseconds|microseconds)\):?")
 _PART = re.compile(
     r"[ \t]*(?P<part>[0-9]{1,3}(?:\.[0-9]{1,5})?)%[ \t]+(?:in[ \t]+|<=[ \t]*)?(?P<number>[0-9]{1,12}(?:\.[0-9]{1,9})?)[ \t]?"
@@ -46,10 +49,15 @@ def timed(line: str, unit: str | None) -> Measured | None:
     ('the start of NetworkManager.service', 61.609)
     >>> timed("  50%  12012", "ms")[:2], timed("  50%  12012", None)
     (('a request of the load test', 12.012), None)
+    >>> timed("make -j4  0.01s user 0.00s system 0% cpu 1:07.50 total", None)[:2]
+    ('make -j4', 67.5)
     """
     if len(line) > 300:
         return None
     text = line.strip()
+    if line.endswith(" total") and (found := _SHELL.fullmatch(text)):
+        parts = [float(part) for part in found["took"].split(":")]
+        return found["command"], sum(part * 60.0**n for n, part in enumerate(reversed(parts))), None, text
     if "." in line and (found := _BLAME.fullmatch(line)):
         return f"the start of {found['unit']}", _span(found["took"]), None, text
     if (" @" in line or " +" in line) and (found := _CHAIN.fullmatch(line)) and (found["at"] or found["took"]):
