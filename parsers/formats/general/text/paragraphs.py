@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import call_trees, records, replies, reports, stacks, tables
+from parsers.formats.general.text import call_trees, lookups, records, replies, reports, stacks, tables
 from parsers.formats.general.text.certificate_lines import validity
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.mounts import options_of
@@ -110,7 +110,8 @@ class Paragraphs:
                 return
             self._close_stack()
         if (
-            self._is_reply(no, line)
+            self._is_lookup(no, line)
+            or self._is_reply(no, line)
             or self._is_record(no, line)
             or self._is_report(no, line)
             or self._is_counted(no, line)
@@ -202,6 +203,7 @@ class Paragraphs:
                 self.state.pop(name, None)
             if (prompt := prompt_of(line)) and prompt.command:
                 self.state["command"] = prompt.command[:COMMAND]
+            self._asks(no, prompt.command if prompt else line)
             if of := stacks.OF_PROCESS.search(line):
                 self.state["pid"] = int(of["pid"])
             self.read.append(no)
@@ -298,6 +300,34 @@ class Paragraphs:
         made = {"table_no": 0, "row_no": no, "heading": [report], "cells": [line[: reports.LONGEST].rstrip()]}
         self._add("rows", no, line_end=no, t_local=self.state.get("now"), **made)
         return True
+
+    # --- commands that ask for names ---------------------------------------------------------------------------------
+
+    def _asks(self, no: int, command: str | None) -> None:
+        """Take a command line: what is below it may be what it printed of a name."""
+        self.state.pop("lookup", None)
+        if command is not None and len(command) <= LONGEST and (tool := lookups.tool_of_command(command)):
+            self.state["lookup"] = tool
+            self._lookup(no, f"$ {command.strip().removeprefix('$ ')}")
+
+    def _is_lookup(self, no: int, line: str) -> bool:
+        """Take a line that a command printed of a name; one that is also a line of a log is left to be read as such."""
+        if self.state.get("advice") or len(line) > LONGEST:
+            return False
+        tool = lookups.tool_of(line, self.state.get("lookup"))
+        if tool is None:
+            self.state.pop("lookup", None)
+            return False
+        self.state["lookup"] = tool
+        self._lookup(no, line.rstrip())
+        if measured(line) or COMPLAINT.match(line):
+            return False
+        self._decide()
+        return True
+
+    def _lookup(self, no: int, text: str) -> None:
+        made = {"table_no": 0, "row_no": no, "heading": [lookups.LOOKUP], "cells": [text]}
+        self._add("rows", no, line_end=no, t_local=self.state.get("now"), **made)
 
     # --- paragraphs ----------------------------------------------------------------------------------------------------
 
