@@ -37,6 +37,9 @@ OBSERVER = Observer(
 AGAIN = 10
 """Minimum number of like errors that are called a repetition of the failing step."""
 
+EXITS = ("exit_group", "exit", "_exit", "rexit")
+"""Calls by which a process ends on its own."""
+
 NEXT = 12
 """Maximum number of lines from an error to the exit for which the exit is what the caller did next."""
 
@@ -217,10 +220,11 @@ def _ends(case: CaseTables) -> Iterator[Sighting]:
         .head(5)
         .collect(engine="streaming")
     )
+    own = _exit_calls(case, groups)
     for row in groups.iter_rows(named=True):
         who = number_words(row["pid"]) if row["n"] == 1 else f"{row['n']:,} processes"
         how = row["how"].replace("was killed", "were killed") if row["n"] > 1 else row["how"]
-        lines = _line(row["artifact_id"], row["line_no"], "end")
+        lines = own.get((row["artifact_id"], row["pid"]), ()) + _line(row["artifact_id"], row["line_no"], "end")
         if row["last"] != row["line_no"]:
             lines += _line(row["artifact_id"], row["last"], "last end")
         yield Sighting(
@@ -239,6 +243,19 @@ def _ends(case: CaseTables) -> Iterator[Sighting]:
             n=row["n"],
             seen=({"code": str(row["signal"])},) if row["signal"] else (),
         )
+
+
+def _exit_calls(case: CaseTables, ends: pl.DataFrame) -> dict[tuple[int, int], tuple[Lines, ...]]:
+    """Return the call by which each of these processes ended on its own, by artifact and process."""
+    pids = ends.filter(pl.col("event") == "exited")["pid"].drop_nulls().unique().to_list()
+    if not pids:
+        return {}
+    calls = pl.col("name").is_in(EXITS) & pl.col("pid").is_in(pids)
+    rows = case.scan("syscalls", ["artifact_id", "pid", "line_no", "name"], calls).collect(engine="streaming")
+    made: dict[tuple[int, int], tuple[Lines, ...]] = {}
+    for artifact, pid, line, name in rows.sort("line_no").iter_rows():
+        made[artifact, pid] = _line(artifact, line, f"{name}: the process ends on its own")
+    return made
 
 
 def _line(artifact: int, line: int, role: str) -> tuple[Lines, ...]:

@@ -66,6 +66,13 @@ def test_how_processes_ended() -> None:
     assert not any(s.failure for s in made), "an end alone names no step that failed"
 
 
+def test_the_call_by_which_a_process_ended_is_cited() -> None:
+    ends = [{"line_no": 9, "pid": 8, "event": "exited", "status": 3}]
+    calls_ = [{"line_no": n, "pid": pid, "name": "exit_group"} for n, pid in ((4, 7), (6, 8))]
+    (made,) = observe(Case.of_tables({"signals": ends, "syscalls": calls_}))
+    assert [(c.line_from, c.role) for c in made.lines] == [(6, "exit_group: the process ends on its own"), (9, "end")]
+
+
 FULL = {"name": "mmap", "err": "ENOMEM"}
 
 
