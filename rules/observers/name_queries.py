@@ -59,6 +59,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.col("line_no").filter(pl.col("asks")).min().alias("first"),
             pl.col("line_no").filter(pl.col("asks")).max().alias("last"),
             pl.col("line_no").filter(text.str.contains(r"^DNS answer")).min().alias("refused"),
+            pl.col("line_no").filter(text.str.contains(r"^DNS answer")).max().alias("refused_last"),
             pl.col("t_local").filter(pl.col("asks")).min().alias("t_from"),
             pl.col("t_local").filter(~pl.col("asks")).min().alias("t_to"),
         )
@@ -104,6 +105,7 @@ def _unanswered(talks: pl.DataFrame, end: float | None) -> Iterator[Sighting]:
 def _refused(talks: pl.DataFrame) -> Iterator[Sighting]:
     told = talks.filter(pl.col("codes").list.len() > 0).explode("codes")
     whole = talks.filter(pl.col("answers") > 0).height
+    asked_for = _asked(talks)
     times = talks.select((pl.col("t_to") - pl.col("t_from")).median()).item()
     for _, part in (
         told.unique(["artifact_id", "client", "door", "server", "codes"], keep="first", maintain_order=True)
@@ -116,6 +118,8 @@ def _refused(talks: pl.DataFrame) -> Iterator[Sighting]:
         asked = ", ".join(dict.fromkeys(names))
         n = part.height
         searched = code == "NXDomain" and any(pl.select(pl.lit(x).str.contains(SUFFIX)).item() for x in names)
+        bare = {_bare(name) for name in names}
+        shorter = any(name.startswith(f"{x}.") for name in bare for x in asked_for[row["artifact_id"]] - bare)
         after = f", after {figure(times, 's')} (median)" if times is not None and times >= 0 else ""
         seen: tuple[Seen, ...] = (
             {"log": f"name server answered {code}{' to a suffix of a search list' if searched else ''}"},
@@ -138,10 +142,25 @@ def _refused(talks: pl.DataFrame) -> Iterator[Sighting]:
             share=min(1.0, n / max(1, whole)),
             n=n,
             seen=seen,
+            beside="the name without its suffix is not asked for in the list" if searched and not shorter else None,
         )
+
+
+def _asked(talks: pl.DataFrame) -> dict[int, set[str]]:
+    """Return the names that are asked for in each artifact, without their types."""
+    made: dict[int, set[str]] = {}
+    for artifact, names in talks.select("artifact_id", "names").iter_rows():
+        made.setdefault(artifact, set()).update(map(_bare, names))
+    return made
+
+
+def _bare(question: str) -> str:
+    return question.rsplit(" ", 1)[-1].rstrip(".")
 
 
 def _cited(row: dict[str, Any], code: str) -> Iterator[tuple[int, str]]:
     yield row["first"], f"asked for {str(row['names'][0]).removeprefix('DNS ')}"
     if row["refused"] is not None:
         yield row["refused"], f"answered {code}"
+        if row["refused_last"] != row["refused"]:
+            yield row["refused_last"], f"answered {code}, last of this socket"

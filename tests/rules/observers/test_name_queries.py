@@ -42,3 +42,22 @@ def test_no_such_name_is_told_with_the_names() -> None:
 def test_answers_are_normal() -> None:
     assert seen(asked(0, 1), answered(0.1, 1)) == []
     assert seen() == []
+
+
+def test_the_plain_name_that_is_never_asked_for_is_told() -> None:
+    rows = (
+        asked(0, 1, "DNS A? db1.prod.svc.cluster.local"),
+        asked(0, 1, "DNS AAAA? db1.prod.svc.cluster.local"),
+        answered(0.001, 1, "NXDomain"),
+        answered(0.002, 1, "NXDomain"),
+    )
+    (made,) = seen(*rows)
+    assert made.beside == "the name without its suffix is not asked for in the list"
+    assert [(c.line_from, c.role) for c in made.lines][1:] == [
+        (3, "answered NXDomain"),
+        (4, "answered NXDomain, last of this socket"),
+    ]
+    (asked_later,) = seen(*rows, asked(0.1, 2, "DNS A? db1"), answered(0.2, 2))
+    assert asked_later.beside is None
+    (unsearched,) = seen(asked(0, 1, "DNS A? db1.example"), answered(0.1, 1, "NXDomain"))
+    assert unsearched.beside is None
