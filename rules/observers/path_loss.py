@@ -1,15 +1,17 @@
 """Loss on a path: of mtr's last hop, and answers of ping that are missing.
 
-Stands out: a report of mtr whose last hop lost packets, with the hop from which on all lose some; a series of ping in which
-answers are missing. Normal: hops on the way that lose and pass on: routers answer few such questions (mtr(8), "rate limit").
+Stands out: a report of mtr whose last hop lost packets, with the hop from which on all lose some; a run of ping that lost
+packets, with another size of packets that the same host answered; a series of ping without an end in which answers are
+missing. Normal: hops on the way that lose and pass on: routers answer few such questions (mtr(8), "rate limit").
 Worked example: hops 2 and 3 of 3 lose 30 %: "10.0.0.9, the last of 3 hops, lost 30 % of 10 packets; loss begins at 10.0.1.1".
-Cost: rows of tables with a column of loss, and one pass over the series of ping.
+Cost: rows of tables with a column of loss, one pass over the series of ping, and the heads and ends of its runs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -20,7 +22,7 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 OBSERVER = Observer(
     "path-loss",
     "Does a path lose packets?",
-    ("rows", "conn_times"),
+    ("rows", "conn_times", "counters"),
     {"windows": "pathping ADDRESS", "*": "mtr -r -c 100 ADDRESS from both ends; ping -c 100 ADDRESS"},
 )
 
@@ -32,13 +34,16 @@ MOST_ROWS = 2_000
 """Maximum number of hops that are looked at."""
 
 FEW = 3
-"""Minimum number of answers of a series of ping: one alone tells nothing."""
+"""Minimum number of answers of a series of ping, or of packets of a run: one alone tells nothing."""
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield the loss of each report of mtr, then what each series of ping misses."""
+    """Yield the loss of each report of mtr, then what each run of ping misses, or its series where no run has an end."""
     yield from _reports(case)
-    yield from _pings(case)
+    runs = list(_runs(case))
+    yield from runs
+    told = {line.artifact for run in runs for line in run.lines}
+    yield from (one for one in _pings(case) if one.lines[0].artifact not in told)
 
 
 def _reports(case: CaseTables) -> Iterator[Sighting]:
@@ -85,6 +90,73 @@ def _loss(row: dict[str, Any], hops: list[tuple[str, float, int, str | None]]) -
         share=loss / 100,
         seen=({"log": "mtr: loss at the last hop"},),
     )
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of ping: the host, how large its packets are, how many went out and came back, first and last line."""
+
+    host: str
+    size: int | None
+    sent: int
+    got: int
+    lines: tuple[int, ...]
+
+    @property
+    def packets(self) -> str:
+        """Return the packets as words."""
+        return f"{self.sent:,} pings{f' of {self.size:,} bytes' if self.size else ''}"
+
+
+def _runs(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the runs of ping with loss, those that lost most first, with a size that the same host answered."""
+    ping = (pl.col("grp") == "ping").fill_null(value=False)
+    columns = [*PLACE_COLUMNS, "part", "line_no", "sample", "grp", "item", "name", "value"]
+    rows = case.scan("counters", columns, ping).head(MOST_ROWS).collect(engine="streaming")
+    for _, part in rows.group_by("artifact_id", maintain_order=True):
+        runs = [_run(one) for _, one in part.group_by("part", "sample", maintain_order=True)]
+        lossy = sorted((r for r in runs if r.got < r.sent and r.sent >= FEW), key=lambda r: (r.got / r.sent, -r.sent))
+        for run in lossy[:FEW]:
+            yield _lossy(part.row(0, named=True), run, [r for r in runs if r.host == run.host and r is not run])
+
+
+def _run(rows: pl.DataFrame) -> Run:
+    values = dict(rows.select("name", "value").iter_rows())
+    size = values.get("packet bytes")
+    lines = tuple(rows["line_no"].unique().sort())
+    sent, got = int(values.get("transmitted", 0)), int(values.get("received", 0))
+    return Run(str(rows["item"][0]), int(size) if size else None, sent, got, lines)
+
+
+def _lossy(row: dict[str, Any], run: Run, others: Sequence[Run]) -> Sighting:
+    loss = 100 * (run.sent - run.got) / run.sent
+    well = next((r for r in others if r.got >= r.sent > 0), None)
+    smaller = bool(well and well.size and run.size and well.size < run.size and run.got == 0)
+    shown = [run, well] if well else [run]
+    return Sighting(
+        "loss",
+        run.host,
+        f"{run.host} answered {run.got:,} of {run.packets}: {figure(loss, '%')} lost",
+        "loss_pct",
+        loss,
+        "%",
+        tuple(
+            Lines(row["artifact_id"], line, line, f"{one.got:,} of {one.packets} answered")
+            for one in shown
+            for line in one.lines
+        ),
+        **place(row),
+        against="no loss",
+        against_value=0.0,
+        share=loss / 100 * 0.5,
+        n=run.sent - run.got,
+        seen=({"event": "only-small-packets-pass"},) if smaller else (),
+        beside=_well(well) if well else None,
+    )
+
+
+def _well(run: Run) -> str:
+    return f"{run.got:,} of {run.packets} were answered, {figure(0.0, '%')} lost"
 
 
 def _pings(case: CaseTables) -> Iterator[Sighting]:

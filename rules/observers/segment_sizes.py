@@ -147,7 +147,7 @@ def _stuck(rows: pl.LazyFrame, passed: Mapping[tuple[Any, ...], dict[str, Any]])
             against_value=1.0,
             seconds=None if row["t_from"] is None else row["t_to"] - row["t_from"],
             n=row["n"],
-            seen=({"event": "only-small-segments-pass"},),
+            seen=({"event": "only-small-packets-pass"},),
         )
 
 

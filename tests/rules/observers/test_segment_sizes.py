@@ -53,7 +53,7 @@ def test_a_segment_that_never_arrives_while_smaller_ones_pass_stands_out() -> No
         " the largest that 10.0.0.8 acknowledged to it has 300 bytes"
     )
     assert [c.line_from for c in made[0].lines] == [5, 6, 7, 8, 3, 4]
-    assert made[0].seen == ({"event": "only-small-segments-pass"},)
+    assert made[0].seen == ({"event": "only-small-packets-pass"},)
 
 
 def test_loss_of_any_size_is_no_matter_of_size() -> None:

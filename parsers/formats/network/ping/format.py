@@ -15,7 +15,9 @@ Samples::
     Request timeout for icmp_seq 3
     60 packets transmitted, 59 received, 1% packet loss, time 59081ms
 
-Tables: conn_times, series `ping`, one row for each answer or failure that is printed. Clock: wall-utc with `-D`, else
+Tables: conn_times, series `ping`, one row for each answer or failure that is printed; counters of grp ping and mode level, item
+the host, from the head and the end of each run: `packet bytes` (with headers where the tool prints that), `transmitted`,
+`received`. Clock: wall-utc with `-D`, else
 none: the caller chose the spacing. Traps: `time<1ms` is an upper bound (elapsed_s 0.001, noted once); a gap in
 icmp_seq is an answer that never came and makes the next row `broken`; some locales print decimal commas; a second answer to the same
 request (`DUP!`) is a row with ok false; macOS prints an ICMP error and later the time-out of the same request: each is a row.
@@ -78,12 +80,22 @@ _BEGINS = (
 _KNOWN = tuple(re.compile(pattern).match for pattern in (ANSWER, WINDOWS, FPING, FAILURE, DETAIL))
 UNITS = {"s": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6}
 
+HEAD = re.compile(
+    r"[ \t]*(?:PING6? |Pinging |Ping wird ausgeführt für |Envoi d.une requête 'Ping' +|正在 Ping )(?P<host>[^\s:(]+|::[^\s(]*)"
+    r"(?:.*?\b[0-9]+\((?P<whole>[0-9]+)\)|.*?[ :](?P<bytes>[0-9]+) (?:data bytes|byte packets|bytes|Bytes|octets|字节))?.*"
+)
+SUMMARY = re.compile(
+    r"[ \t]*(?:\^C)?(?:(?P<sent>[0-9]+) [^0-9,:=]{4,30}, (?P<got>[0-9]+) [^0-9,:=]{3,30},.*?[0-9.,]+ ?%.*"
+    r"|[^0-9=]{4,30}= ?(?P<w_sent>[0-9]+)[,，、]? ?[^0-9=]{3,30}= ?(?P<w_got>[0-9]+)[,，、]? ?[^0-9=]{3,30}= ?[0-9]+.*)"
+)
+"""First line of a run, with the host and the size of its packets, and the line that counts them."""
+
 FORMAT = Format(
     kind="ping",
     variant="ping",
     version="1",
     systems=("linux", "solaris", "aix", "hpux", "bsd", "macos", "windows"),
-    tables=("conn_times",),
+    tables=("conn_times", "counters"),
     man="ping(8)",
     example="ping -D -c 60 HOST",
     clocks=("none", "wall-utc"),
@@ -131,6 +143,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             )
         )
         out.read(rows.filter(line.str.contains(DETAIL))["line_no"])
+        _summaries(rows.filter(line.str.contains(DETAIL)), out, state)
         failed = pl.coalesce("bad1", "bad2", "bad", "why").is_not_null() | (
             pl.col("host").is_not_null() & pl.col("fp_ms").is_null()
         )
@@ -181,3 +194,27 @@ def parse(source: Source, out: Tables, state: State) -> State:
             lines = [line_span(frame)]
             out.domain(Domain(1, "wall-utc", WALL_BASE, "UTC", begin, end, lines, stamps="end"))
     return state
+
+
+def _summaries(details: pl.DataFrame, out: Tables, state: State) -> None:
+    """Add how many packets of which size each run sent and got back; `state` keeps host and size of the open run."""
+    made: list[dict[str, str | int | float | None]] = []
+    for line_no, line in details.select("line_no", "line").iter_rows():
+        if found := HEAD.fullmatch(line[:300]):
+            size = found["whole"] or found["bytes"]
+            state["run"] = [state.get("run", [0])[0] + 1, found["host"], int(size) if size else None, line_no]
+        elif "run" in state and len(state["run"]) > 1 and (found := SUMMARY.fullmatch(line[:300])):
+            number, host, size, first = state["run"]
+            state["run"] = [number]
+            sent, got = (int(found["sent"] or found["w_sent"]), int(found["got"] or found["w_got"]))
+            for name, value, at in (
+                ("packet bytes", size, first),
+                ("transmitted", sent, line_no),
+                ("received", got, line_no),
+            ):
+                if value is not None:
+                    row = {"line_no": at, "sample": number, "item": host, "name": name, "value": float(value)}
+                    made.append({**row, "unit": "bytes" if "bytes" in name else "packets"})
+    if made:
+        rows = pl.DataFrame(made, infer_schema_length=None).sort("line_no", maintain_order=True)
+        out.add("counters", rows.with_columns(line_end="line_no", grp=pl.lit("ping"), mode=pl.lit("level")))

@@ -83,3 +83,31 @@ def test_a_host_that_is_not_there_is_all_that_windows_says(line):
     reading = read_bytes(f"Pinging 192.0.2.72 with 32 bytes of data:\n{line}\n{line}\n{line}\n".encode())
     assert reading.account.kind == "ping"
     assert reading.table("conn_times")["ok"].to_list() == [False] * 3
+
+
+ANSWER = "64 bytes from 192.0.2.9: icmp_seq=1 ttl=64 time=0.2 ms\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "end", "told"),
+    [
+        ("PING db9 (192.0.2.9) 1372(1400) bytes of data.", "10 packets transmitted, 4 received, +2 errors, 60% packet loss, time 9ms", ("db9", 1400, 10, 4)),
+        ("PING db9 (192.0.2.9): 56 data bytes", "7 packets transmitted, 7 packets received, 0.0% packet loss", ("db9", 56, 7, 7)),
+        ("PING db9: 64 byte packets", "3 packets transmitted, 1 packets received, 66% packet loss", ("db9", 64, 3, 1)),
+        ("Pinging db9 [192.0.2.9] with 48 bytes of data:", "    Packets: Sent = 6, Received = 2, Lost = 4 (66% loss),", ("db9", 48, 6, 2)),
+        ("PING ::1(::1) 56 data bytes", "5 packets transmitted, 0 received, 100% packet loss, time 4ms", ("::1", 56, 5, 0)),
+    ],
+)  # fmt: skip
+def test_the_size_and_the_count_of_a_run(head, end, told):
+    rows = read_bytes(f"{head}\n{ANSWER * 3}\n--- db9 ping statistics ---\n{end}\n".encode()).table("counters")
+    values = dict(rows.select("name", "value").iter_rows())
+    assert (rows["item"][0], values["packet bytes"], values["transmitted"], values["received"]) == told
+    assert rows["line_no"].to_list() == [1, 7, 7]
+
+
+def test_an_end_without_a_head_and_a_run_without_an_end_count_nothing():
+    end = "3 packets transmitted, 3 received, 0% packet loss, time 2ms\n"
+    assert "counters" not in read_bytes(f"{ANSWER * 3}\n{end}".encode()).tables
+    assert "counters" not in read_bytes(f"PING db9 (192.0.2.9): 56 data bytes\n{ANSWER * 3}".encode()).tables
+    two = f"PING db9 (192.0.2.9): 56 data bytes\n{ANSWER}\n{end}"
+    assert read_bytes((two + two).encode()).table("counters")["sample"].to_list() == [1, 1, 1, 2, 2, 2]
