@@ -235,7 +235,9 @@ def _answered(
     return Sighting(
         "failure" if code in FAILS else "answer",
         server,
-        f"{server} {_says(code)} {n:,} of {whole:,} question{'s' if whole > 1 else ''}{after}; the first: {first.question}",
+        f"{server} {_says(code)} {first.question}{after}"
+        if whole == 1
+        else f"{server} {_says(code)} {n:,} of {whole:,} questions{after}; the first: {first.question}",
         "answer_s" if took else "answers_count",
         median(took) if took else float(n),
         "s" if took else "count",
