@@ -226,9 +226,6 @@ def _take_nslookup(last: LookUp, line: int, text: str) -> None:
         last.name = last.name or found[1] or found[4] or ""
         last.said = last.said or text
         last.at("status", line)
-    elif text.startswith(";;"):
-        last.status, last.said = "no answer", last.said or text
-        last.at("silent", line)
     elif found := _PAIR.fullmatch(text):
         _take_pair(last, line, found[2])
     elif text.strip() and last.answers:

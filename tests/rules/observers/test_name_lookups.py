@@ -117,3 +117,48 @@ def test_other_text_is_no_look_up() -> None:
     assert seen("The server has address translation.\nHost db1 not found: ask Ann\n") == []
     assert seen("db3.example. 300 IN A 10.0.0.9\nName: x\nAddress: 10.0.0.9\n") == []
     assert list(observe(Case.of_tables({"rows": [{"line_no": 1, "heading": [LOOKUP], "cells": []}]}))) == []
+
+
+def test_lines_without_their_command_are_put_together_by_what_they_print() -> None:
+    made = seen(
+        ";; ->>HEADER<<- opcode: QUERY, status: REFUSED, id: 1\n;; Query time: 3 msec\n;; SERVER: 10.0.0.3#53(10.0.0.3)\n"
+        ";; ->>HEADER<<- opcode: QUERY, status: REFUSED, id: 2\n"
+    )
+    assert [s.headline for s in made] == ["a name was answered REFUSED by 10.0.0.3 after 3 ms"]
+    (late,) = seen("DNS request timed out.\n    timeout was 2 seconds.\n*** Request to dc1.example timed-out\n")
+    assert late.headline == "a name got no answer"
+    (found,) = seen("9.0.0.10.in-addr.arpa domain name pointer db9.example.\n")
+    assert found.headline == "9.0.0.10.in-addr.arpa was answered: db9.example."
+
+
+def test_options_of_the_commands_are_no_names() -> None:
+    (by_dig,) = seen(
+        "$ dig -t mx +short -b 10.0.0.1 mail.example @10.0.0.3 -4\n;; connection timed out; no servers could be reached\n"
+    )
+    assert by_dig.headline == "MX? mail.example got no answer from 10.0.0.3"
+    (by_windows,) = seen(
+        "C:\\>nslookup -type=srv _ldap.example 10.0.0.3\nServer:  dc1\nAddress:  10.0.0.3\n\n"
+        "*** dc1 can't find _ldap.example: Non-existent domain\n"
+    )
+    assert by_windows.headline == "SRV? _ldap.example was answered NXDOMAIN (no such name) by 10.0.0.3"
+    (by_bind,) = seen("$ nslookup db9.example\n;; connection timed out; no servers could be reached\n")
+    assert by_bind.headline == "db9.example got no answer"
+    (plain,) = seen("$ time dig db9.example\n;; connection timed out; no servers could be reached\n")
+    assert plain.headline == "A? db9.example got no answer"
+
+
+def test_one_time_out_for_the_name_of_the_server() -> None:
+    (made,) = seen(
+        "C:\\>nslookup db9.example\nDNS request timed out.\n    timeout was 2 seconds.\nServer:  UnKnown\nAddress:  10.0.0.3\n\n"
+        "Name:    db9.example\nAddress:  10.0.0.9\n"
+    )
+    assert made.beside is not None
+    assert made.beside.startswith("the time-out came before the name of the server, which stayed unknown")
+
+
+def test_the_server_that_host_names_is_told() -> None:
+    (made,) = seen(
+        "$ host db9.example ns1.example\nUsing domain server:\nName: ns1.example\nAddress: 10.0.0.3#53\nAliases: \n\n"
+        "Host db9.example not found: 2(SERVFAIL)\n"
+    )
+    assert made.headline == "db9.example was answered SERVFAIL by 10.0.0.3"
