@@ -1,7 +1,8 @@
 """What listings of sockets show: queues in which bytes or connections wait, and states in which many sockets stand.
 
 Standing out: a listening socket with as many connections as its queue takes (ss prints the limit as Send-Q), bytes of 32 kB
-and more that a program has not read or a peer has not taken, connection attempts that are not answered (SYN_SENT, ten of
+and more that a program has not read or a peer has not taken, any bytes of a connection whose time-out was doubled twice and
+more for want of an acknowledgement (ss -i: backoff), connection attempts that are not answered (SYN_SENT, ten of
 SYN_RECV), ten sockets of one end whose peer has closed (CLOSE_WAIT), and a thousand in TIME_WAIT. Normal: less; the state
 that most sockets of a port have is told as a measure. Of several samples the one with most counts. How many sockets are in a state at one
 moment says nothing of what that costs, so a state has no share and makes no lead alone.
@@ -35,6 +36,9 @@ OBSERVER = Observer(
 
 WAITING_B = 32_768.0
 """Minimum bytes in a queue that stand out: half of what a socket takes without any tuning."""
+
+DOUBLED = 2
+"""Minimum number of times that a time-out was doubled: after one lost segment it is doubled once."""
 
 LEAST: Mapping[str, tuple[int, str]] = {
     "SYN_SENT": (1, "an attempt to connect that nobody has answered"),
@@ -80,8 +84,11 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         "peer_ip",
         "peer_port",
     ]
-    rows = case.scan("sockets", [*PLACE_COLUMNS, *columns, "recvq", "sendq", "comm"]).with_columns(state.replace(SAME))
+    rows = case.scan("sockets", [*PLACE_COLUMNS, "part", *columns, "recvq", "sendq", "comm"]).with_columns(
+        state.replace(SAME)
+    )
     yield from _queues(rows)
+    yield from _unanswered(case, rows)
     yield from _states(rows)
 
 
@@ -99,20 +106,64 @@ def _queues(rows: pl.LazyFrame) -> Iterator[Sighting]:
             float(row["sendq"]),
             "what the queue takes",
         )
-    connected = ~listens & pl.col("peer_port").is_not_null()
+    # A socket of UDP has no peer until it is connected; other such sockets (netlink, packets) have no port.
+    datagrams = ((pl.col("proto").fill_null("") == "udp") | (pl.col("state") == "UNCONN")).fill_null(value=False)
+    connected = ~listens & (pl.col("peer_port").is_not_null() | (datagrams & pl.col("local_port").is_not_null()))
     for column, whose in (("recvq", "that its program has not read"), ("sendq", "that the other end has not taken")):
         for row in _longest(rows.filter(connected & (pl.col(column) >= WAITING_B)), column):
-            ends = f"{_end(row, 'local')} (peer {_end(row, 'peer')})"
+            peer = f" (peer {_end(row, 'peer')})" if row["peer_port"] is not None else ""
+            ends = f"{_end(row, 'local')}{peer}"
             yield _sighting(
                 row,
                 _end(row, "local"),
                 f"{row[column]:,} bytes stand in the {'receive' if column == 'recvq' else 'send'} queue of {ends} {whose}",
-                f"socket_{column}",
+                # A program that leaves datagrams unread closes no window.
+                f"{'datagrams' if row['peer_port'] is None else 'socket'}_{column}",
                 "bytes",
                 row[column],
                 WAITING_B,
                 "a queue that drains",
             )
+
+
+def _unanswered(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield the connections whose bytes wait for an acknowledgement that does not come, with how often that was awaited anew."""
+    names = ("backoff", "lastack")
+    figures = (
+        case.scan(
+            "counters",
+            ["artifact_id", "part", "line_no", "name", "value"],
+            pl.col("name").is_in(names) & (pl.col("grp") == "ss_tcp"),
+        )
+        .group_by("artifact_id", "part", "line_no")
+        .agg(pl.col("value").filter(pl.col("name") == n).last().alias(n) for n in names)
+        .filter(pl.col("backoff") >= DOUBLED)
+        .top_k(1_000, by="backoff")
+        .collect(engine="streaming")
+        .sort("line_no")
+    )
+    if figures.is_empty():
+        return
+    # The figures stand on the line of their socket or below it.
+    sockets = rows.with_columns(pl.col("line_no").alias("at")).collect(engine="streaming").sort("line_no")
+    near = figures.rename({"line_no": "below"}).join_asof(
+        sockets, left_on="below", right_on="line_no", by=["artifact_id", "part"], strategy="backward"
+    )
+    waiting = near.filter((pl.col("sendq") > 0) & pl.col("peer_port").is_not_null() & (pl.col("state") != "LISTEN"))
+    for row in _longest(waiting.lazy(), "sendq"):
+        ends = f"{_end(row, 'local')} (peer {_end(row, 'peer')})"
+        since = f"; nothing was acknowledged for {figure(row['lastack'] / 1000, 's')}" if row["lastack"] else ""
+        text = f"{row['sendq']:,} bytes stand in the send queue of {ends}, whose time-out has been doubled {figure(row['backoff'], 'count')} times{since}"
+        yield _sighting(
+            {**row, "line_end": max(row["line_no"], row["below"])},
+            _end(row, "peer"),
+            text,
+            "socket_unacknowledged",
+            "bytes",
+            row["sendq"],
+            0.0,
+            "a queue that drains",
+        )
 
 
 def _longest(rows: pl.LazyFrame, column: str) -> list[dict[str, Any]]:

@@ -73,3 +73,26 @@ def test_of_several_samples_the_fullest_counts() -> None:
     ]
     (made,) = seen(*rows)
     assert made.value == 30
+
+
+def test_datagrams_wait_at_a_socket_that_has_no_peer() -> None:
+    udp = socket(state="UNCONN", local_port=514, peer_ip=None, peer_port=None, recvq=40_000)
+    (made,) = seen(udp, {**udp, "local_port": 123, "recvq": 40}, {**udp, "local_port": None, "proto": "netlink"})
+    assert made.headline == "40,000 bytes stand in the receive queue of 10.0.0.1:514 that its program has not read"
+    assert made.name == "datagrams_recvq", "a window is something of TCP"
+
+
+@pytest.mark.parametrize(("doubled", "told"), [(2.0, True), (1.0, False)])
+def test_few_bytes_stand_out_whose_time_out_was_doubled(doubled: float, told: bool) -> None:
+    rows = [
+        {"line_no": n, "part": 1, **socket(sendq=sent, local_port=port)}
+        for n, port, sent in ((2, 22, 900), (5, 23, 90))
+    ]
+    figures = {"part": 1, "grp": "ss_tcp", "line_no": 3}
+    counters = [{**figures, "name": "backoff", "value": doubled}, {**figures, "name": "lastack", "value": 1500.0}]
+    made = list(observe(Case.of_tables({"sockets": rows, "counters": counters})))
+    assert [s.headline for s in made] == [
+        "900 bytes stand in the send queue of 10.0.0.1:22 (peer 10.0.0.2:40000), whose time-out has been doubled 2 times; "
+        "nothing was acknowledged for 1.500 s"
+    ] * told
+    assert all((s.lines[0].line_from, s.lines[0].line_to) == (2, 3) for s in made)
