@@ -149,7 +149,8 @@ def _joined(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     more += f"; {len(rows):,} in all" if len(others) > 1 else ""
     evidence = list(first["evidence"])
     for cited in (c for r in others for c in r["evidence"]):
-        if sum(c["line_to"] - c["line_from"] + 1 for c in [*evidence, cited]) <= MOST_LINES:
+        whole = sum(c["line_to"] - c["line_from"] + 1 for c in [*evidence, cited])
+        if cited not in evidence and whole <= MOST_LINES:
             evidence.append(cited)
     asks = list(dict.fromkeys(ask for r in rows for ask in r["asks"] or ()))[:MOST_ASKS]
     return {**first, "also": f"also {named}{more}", "evidence": evidence, "asks": asks}

@@ -21,7 +21,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
-from rules.observers.still_counters import moving
+from rules.observers.still_counters import TRAFFIC_LINE, moving
 from rules.writing.process_words import process_words
 
 OBSERVER = Observer(
@@ -84,6 +84,7 @@ def _counters(case: CaseTables) -> Iterator[Sighting]:
         cited = [replace(line, role="later")]
         if earlier is not None and at is not None:
             cited.append(Lines(earlier, at, at, "earlier"))
+        cited.extend(x for x in made.lines if x.role == TRAFFIC_LINE)
         yield replace(made, lines=tuple(cited))
 
 

@@ -2,7 +2,9 @@
 
 Standing out: a counter that signatures know as one that should be still (strength mechanism or shape), or whose name
 says so (drop, overflow, fail, retrans ...), and that moved: per second where two samples exist, else its total, with the
-traffic of the same group where there is any. Normal: zero, or less than a thousandth of the group's traffic.
+traffic of the same group where there is any: what came in and what went out. What a protocol over IP could not deliver is
+also compared with what IP received, if it is most of that. Normal: zero, or less than a thousandth of the group's traffic,
+which is a measure.
 Shares of the traffic that mechanisms name as measures come from `traffic`.
 Worked example: `TCPReqQFullDrop` 4,711 more in 60 s: 78.5 per s.
 Cost: one aggregation over the counters. Source: RFC 1213 and the kernels' own descriptions, by signature.
@@ -12,7 +14,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -46,6 +50,21 @@ TRAFFIC = (
 )
 """Names of counters that tell how much traffic there was."""
 
+SENT, RECEIVED = (
+    r"(?i)out|sent|send|tx|opa?ck|opkt|transmit",
+    r"(?i)in(?:gmt)?(?:segs|datagrams|receives)|receive|rx|ipa?ck|ipkt",
+)
+"""Which of these counters tell what went out, and which tell what came in."""
+
+OVER_IP = ("tcp", "udp", "icmp")
+"""Groups of counters of protocols whose packets IP counts too."""
+
+MOST_OF_IP = 0.5
+"""Minimum share of what IP received before a counter of another protocol is compared with it."""
+
+WITHIN = 2
+"""Number of counters below that share that are measures of an artifact, those of the largest share."""
+
 BYTES = r"(?i)bytes|octets"
 """Names of counters that count bytes, which no number of packets is the whole of."""
 
@@ -54,6 +73,12 @@ OF_WORK = r"per (?!sec)"
 
 SMALL = 0.001
 """Share of the traffic of its group below which a counter's move is normal."""
+
+TRAFFIC_LINE = "traffic"
+"""Role of the lines of the traffic that a counter is compared with."""
+
+TOLD = 0.01
+"""Minimum share of the traffic for which it is told how much traffic there was."""
 
 MOVED_NAMED, MOVED, STOOD = 0.6, 0.3, 0.1
 """Share of a counter without traffic to compare it with: one that a signature names outright and that moved `TIMES` or
@@ -112,7 +137,11 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 def moving(made: pl.DataFrame) -> Iterator[Sighting]:
     """Yield the counters that should be still and moved; `made` has the columns of the aggregation in `observe`."""
     found = sorted(_found(made), key=lambda x: -x[0])
-    yield from (s for _, s in found)
+    within: Counter[int] = Counter()
+    for _, one in found:
+        within[one.lines[0].artifact] += one.normal
+        if not one.normal or within[one.lines[0].artifact] <= WITHIN:
+            yield one
 
 
 def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
@@ -136,13 +165,41 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
         amount = row["total"] if moved is None else moved
         if not amount or amount <= 0:
             continue  # it stood still
-        of = traffic.get((row["artifact_id"], row["grp"], row["item"], moved is not None))
+        beside = _beside(row, moved is not None, amount, traffic)
+        of = max((t.amount for t in beside), default=0.0)
         share = min(1.0, amount / of) if of and not re.search(BYTES, row["name"]) else None
         if share is not None and share < SMALL:
+            if row["bad"]:
+                yield share - 1.0, _within(row, amount, beside)
             continue
         unknown = MOVED_NAMED if strength == "mechanism" and (moved or 0.0) >= TIMES else MOVED if moved else STOOD
         weight = min(1.0, 10 * share) if share is not None else unknown
-        yield _weight(strength, amount, share, moved), _sighting(row, amount, share, moved, seen, weight)
+        told = beside if share is not None and share >= TOLD and row["mode"] != "rate" else ()
+        yield _weight(strength, amount, share, moved), _sighting(row, amount, share, moved, seen, weight, told)
+
+
+def _within(row: Mapping[str, Any], amount: float, traffic: Sequence[Traffic]) -> Sighting:
+    """Return the measure of a counter that is a small part of the traffic, of its own direction where its name tells it."""
+    whole = next((t for t in traffic if t.name[:2].lower() == row["name"][:2].lower()), traffic[0])
+    share = amount / whole.amount
+    who = " ".join(dict.fromkeys(str(row[k]) for k in ("grp", "item", "name") if row[k]))
+    did = "went up by" if whole.moved else "stands at"
+    lines = dict.fromkeys((row.get("line_last") or row["line_no"], whole.line))
+    return Sighting(
+        "counter",
+        who,
+        f"{who} {did} {figure(amount, 'count')}, {figure(100 * share, '%')} of the traffic ({whole.says})",
+        f"{row['name']} share of the traffic",
+        100 * share,
+        "%",
+        tuple(Lines(row["artifact_id"], line, line, "of the traffic") for line in lines),
+        **place(row),
+        t_from=row["t_from"],
+        t_to=row["t_to"],
+        against="what is normal",
+        against_value=100 * SMALL,
+        normal=True,
+    )
 
 
 def _weight(strength: str | None, amount: float, share: float | None, moved: float | None) -> float:
@@ -164,18 +221,64 @@ def _amount(value: float, unit: str | None) -> str:
     return figure(value * scale, "s") if scale else figure(value, "count")
 
 
-def _traffic(made: pl.DataFrame) -> dict[tuple[Any, ...], float]:
-    rows = made.filter(pl.col("name").str.contains(TRAFFIC))
-    found: dict[tuple[Any, ...], float] = {}
-    for row in rows.iter_rows(named=True):
+@dataclass(frozen=True)
+class Traffic:
+    """A counter of packets: how much it counted in the time that is looked at, its total, and its line."""
+
+    name: str
+    amount: float
+    total: float
+    line: int
+    moved: bool
+
+    @property
+    def says(self) -> str:
+        """Return the counter and what it counted, as a part of a sentence."""
+        if not self.moved:
+            return f"{self.name} at {figure(self.total, 'count')}"
+        return f"{self.name} by {figure(self.amount, 'count')} to {figure(self.total, 'count')}"
+
+
+Key = tuple[Any, ...]
+"""Artifact, group, item, and whether the amounts are growth."""
+
+
+def _traffic(made: pl.DataFrame) -> dict[Key, list[Traffic]]:
+    """Return the counters of traffic of each group, the largest first."""
+    found: dict[Key, list[Traffic]] = {}
+    for row in made.filter(pl.col("name").str.contains(TRAFFIC)).iter_rows(named=True):
         for moving, amount in ((True, row["moved"] if row["n_flows"] else None), (False, row["total"])):
             key = (row["artifact_id"], row["grp"], row["item"], moving)
-            found[key] = max(found.get(key, 0.0), amount or 0.0)
+            if amount and amount > 0:
+                made_of = Traffic(row["name"], amount, row["total"], row.get("line_last") or row["line_no"], moving)
+                found.setdefault(key, []).append(made_of)
+    for held in found.values():
+        held.sort(key=lambda t: -t.amount)
     return found
 
 
+def _beside(
+    row: Mapping[str, Any], moved: bool, amount: float, traffic: Mapping[Key, Sequence[Traffic]]
+) -> tuple[Traffic, ...]:
+    """Return the traffic with which a counter is compared: what came in and went out of its group, else all that IP received."""
+    held = traffic.get((row["artifact_id"], row["grp"], row["item"], moved), ())
+    ways = (next((t for t in held if re.search(way, t.name)), None) for way in (RECEIVED, SENT))
+    own = tuple(dict.fromkeys(t for t in (*held[:1], *ways) if t is not None))[:2]
+    if row["grp"] not in OVER_IP or re.search(SENT, row["name"]) or any(t.amount >= amount for t in own):
+        return own
+    of_ip = traffic.get((row["artifact_id"], "ip", row["item"], moved), ())
+    whole = next((t for t in of_ip if re.search(RECEIVED, t.name)), None)
+    return (whole,) if whole and MOST_OF_IP * whole.amount <= amount <= whole.amount else own
+
+
 def _sighting(
-    row: dict[str, Any], amount: float, share: float | None, moved: float | None, seen: Seen, weight: float
+    row: dict[str, Any],
+    amount: float,
+    share: float | None,
+    moved: float | None,
+    seen: Seen,
+    weight: float,
+    traffic: Sequence[Traffic],
 ) -> Sighting:
     who = " ".join(dict.fromkeys(str(row[k]) for k in ("grp", "item", "name") if row[k]))
     between = row["interval_s"] if (row["interval_s"] or 0.0) < LONGEST_S else None
@@ -194,7 +297,9 @@ def _sighting(
         text, unit = f"{who} stands at {_amount(amount, row.get('unit'))}; one sample does not tell since when", "count"
         short = f"at {_amount(amount, row.get('unit'))}"
     if share is not None:
-        text += f", {figure(100 * share, '%')} of the traffic"
+        more = amount > max((t.amount for t in traffic), default=amount)
+        text += ", more than the traffic" if more else f", {figure(100 * share, '%')} of the traffic"
+    beside = " and ".join(t.says for t in traffic)
     return Sighting(
         kind="counter",
         subject=who,
@@ -202,7 +307,7 @@ def _sighting(
         name=f"{row['name']}",
         value=amount,
         unit=unit,
-        lines=_lines(row),
+        lines=(*_lines(row), *(Lines(row["artifact_id"], t.line, t.line, TRAFFIC_LINE) for t in traffic)),
         **place(row),
         t_from=row["t_from"],
         t_to=row["t_to"],
@@ -211,6 +316,7 @@ def _sighting(
         share=weight,
         n=max(1, row["n_flows"]),
         seen=(seen, {"counter": str(row["name"])}),
+        beside=f"traffic{' meanwhile' if moved is not None else ''}: {beside}" if beside else None,
         joins=f"{row['grp'] or 'counters'} {unit} {'moved' if moved is not None else 'stands'}",
         short=f"{' '.join(dict.fromkeys(str(row[k]) for k in ('item', 'name') if row[k]))} {short}",
     )

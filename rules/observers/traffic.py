@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Sighting, figure, place
+from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
 
 AGAIN = r"(?i)^(?:tcp)?retranssegs$|^segments? retransmitt?ed$|^data packets? retransmitted$|^(?:tcp)?retrseg/s$|^tcpretranssegs$"
 """Names of counters of segments that were sent again."""
@@ -25,6 +25,21 @@ SENT = r"(?i)^(?:tcp)?out(?:data)?segs$|^segments? (?:sent|send)(?: out)?$|^data
 DROPPED = r"(?i)^(?:(?:RX|TX|receive|transmit) ?)?(?:drop(?:ped|s)?|rxdrop/s|txdrop/s|no ?buf(?:fer)?s?|missed)$|^[rt]x_(?:dropped|drops?|missed_errors)$"
 """Names of counters of packets that an interface dropped."""
 
+UNORDERED = r"(?i)^out[- ]of[- ]order packets$|^(?:tcp)?indataunordersegs$|^(?:tcpext)?tcpofoqueue$"
+ORDERED = r"(?i)^packets received in[- ]sequence$|^(?:tcp)?indatainordersegs$|^(?:tcp)?insegs$"
+"""Names of counters of segments that came after a later one, and of those that came in order (Linux: of all)."""
+
+UNORDERED_PCT = 1.0
+"""Share of segments out of order from which the other direction may lose some: each hole makes the next ones come so."""
+
+ERRORS = (
+    r"(?i)^(?:[rt]x|in|out|receive|transmit)?[ _]?(?:errs?|errors?|drop(?:ped|s)?|discards?|overruns?|missed|missed_errors|fifo(?:_errors)?"
+    r"|crc_errors|frame|carrier|no_?buf(?:fer)?s?|collisions?)$|^[io]err(?:or)?s$"
+)
+"""Names of counters of an interface that count what it could not take or send."""
+
+PACKETS = r"(?i)^(?:[rt]x|in|out|receive|transmit)?[ _]?(?:packets|pkts)$|^[io]packets$"
+
 ANY_PCT = 1.0
 """Share of segments sent again from which a connection is felt to stall: at 1 % its rate falls to a fraction (Mathis 1997)."""
 
@@ -33,6 +48,9 @@ SINCE_START_PCT, SINCE_START_SENT = 5.0, 10_000
 """Minimum share of all segments since the host started, and their minimum number, to be told: a mean so high over so much
 traffic is no matter of one bad hour."""
 
+NAMED = 4
+"""Maximum number of counters that are named."""
+
 LEAST_SENT = 100
 """Minimum number of segments: a share of fewer is chance."""
 
@@ -40,9 +58,12 @@ COLUMNS = ["part", "line_no", "item", "grp", "name", "value", "delta", "mode", "
 
 
 def measures(case: CaseTables) -> Iterator[Sighting]:
-    """Yield packet_retransmit_pct and interface_drops_ps of each listing, and packet_retransmit_pct of each list of packets."""
+    """Yield packet_retransmit_pct, out_of_order_pct and interface_drops_ps of each listing, whether its interfaces counted
+    no error at all, and packet_retransmit_pct of each list of packets."""
     yield from _again(case)
+    yield from _out_of_order(case)
     yield from _drops(case)
+    yield from _without_errors(case)
     yield from _flows(case)
 
 
@@ -95,6 +116,71 @@ def _again(case: CaseTables) -> Iterator[Sighting]:
                 yield _share(row, n, whole, (row["line_no"], of["line_no"]), since, SINCE_START)
             continue
         yield _share(row, n, whole, (row["line_no"], of["line_no"]), "counters")
+
+
+def _out_of_order(case: CaseTables) -> Iterator[Sighting]:
+    tcp = pl.col("grp").fill_null("").str.contains(r"(?i)^tcp$|^$")
+    found = []
+    for names in (UNORDERED, ORDERED):
+        rows = _moved(case, names, tcp).sort("total").collect(engine="streaming")
+        found.append({(r["artifact_id"], r["host"]): r for r in rows.iter_rows(named=True)})
+    for key, row in found[0].items():
+        of = found[1].get(key)
+        if of is None or row["rates"]:
+            continue
+        moved = row["n"] > 0 and of["n"] > 0
+        n, other = (row["flow"], of["flow"]) if moved else (row["total"], of["total"])
+        whole = (
+            max(other, n) if "order" not in of["name"].lower() and "sequence" not in of["name"].lower() else n + other
+        )
+        if whole < LEAST_SENT or not n:
+            continue
+        since = "" if moved else ", since the counters began"
+        yield Sighting(
+            "counter",
+            "segments out of order",
+            f"{figure(other, 'count')} segments were received ({of['name']}) and {figure(n, 'count')} came out of order, "
+            f"{figure(100 * n / whole, '%')}{since}",
+            "out_of_order_pct",
+            100 * n / whole,
+            "%",
+            tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], r["name"]) for r in (of, row)),
+            **place(row),
+            against="the usual bound",
+            against_value=UNORDERED_PCT,
+            share=min(1.0, n / whole),
+            normal=not moved or 100 * n / whole < UNORDERED_PCT,
+        )
+
+
+def _without_errors(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how many counters of errors and drops of interfaces with traffic stand at 0, where none of a listing moved."""
+    iface = (pl.col("grp") == "iface").fill_null(value=False)
+    rows = _moved(case, f"{ERRORS}|{PACKETS}", iface).collect(engine="streaming")
+    rows = rows.with_columns(errors=pl.col("name").str.contains(ERRORS))
+    for _, held in rows.group_by("artifact_id", "host", maintain_order=True):
+        passed = held.filter(~pl.col("errors")).group_by("item").agg(pl.col("total").sum())
+        busy = passed.filter(pl.col("total") > 0)["item"]
+        counted = held.filter(pl.col("errors") & pl.col("item").is_in(busy.implode(), nulls_equal=True))
+        names = counted["name"].unique(maintain_order=True).to_list()
+        if len(counted) < 2 or (counted["total"] > 0).any():
+            continue
+        first = counted.row(0, named=True)
+        which = str(first["item"] or "an interface") if len(busy) == 1 else f"{len(busy)} interfaces with traffic"
+        lines = counted["line_no"].unique(maintain_order=True).head(MOST_LINES).to_list()
+        yield Sighting(
+            "counter",
+            f"{which} {', '.join(names[:NAMED])}",
+            f"{len(counted)} counters of errors and drops of {which} stand at 0 ({', '.join(names[:NAMED])})",
+            "counters_at_0",
+            float(len(counted)),
+            "count",
+            tuple(Lines(first["artifact_id"], line, line, "counters of errors") for line in lines),
+            **place(first),
+            against="all that are listed",
+            against_value=float(len(counted)),
+            normal=True,
+        )
 
 
 def _share(

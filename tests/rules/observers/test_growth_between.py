@@ -24,7 +24,11 @@ def test_a_counter_that_should_be_still_grew_between_two_files() -> None:
         {"TcpExtListenOverflows": 128.0, "TcpInSegs": 900.0}, {"TcpExtListenOverflows": 145.0, "TcpInSegs": 990.0}
     )
     assert made.headline.startswith("tcp TcpExtListenOverflows went up by 17 between the samples, to 145")
-    assert [(c.artifact, c.line_from, c.role) for c in made.lines] == [(2, 1, "later"), (1, 1, "earlier")]
+    assert [(c.artifact, c.line_from, c.role) for c in made.lines] == [
+        (2, 1, "later"),
+        (1, 1, "earlier"),
+        (2, 2, "traffic"),
+    ]
 
 
 def test_what_stood_still_fell_or_is_of_an_unknown_host_says_nothing() -> None:

@@ -35,7 +35,42 @@ def test_one_sample_stands_at_a_total() -> None:
 
 @pytest.mark.parametrize(("sent", "stands"), [(10_000.0, True), (10_001.0, False)])
 def test_a_thousandth_of_the_traffic_is_normal(sent: float, stands: bool) -> None:
-    assert bool(seen({"name": "TcpOddDrops", "value": 10.0}, {"name": "OutSegs", "value": sent})) is stands
+    (made,) = seen({"name": "TcpOddDrops", "value": 10.0}, {"name": "OutSegs", "value": sent})
+    assert made.normal is not stands
+    if made.normal:
+        assert made.headline == "tcp TcpOddDrops stands at 10, 0.10 % of the traffic (OutSegs at 10,001)"
+        assert [c.line_from for c in made.lines] == [1, 2]
+
+
+def test_a_small_part_of_the_traffic_is_that_of_its_direction() -> None:
+    rows = [("RX packets", 9e6), ("TX packets", 1e5), ("TX oddDrops", 20.0), ("RX something", 5.0)]
+    (made,) = seen(*({"grp": "iface", "item": "eth0", "name": n, "value": v} for n, v in rows))
+    assert "0.02 % of the traffic (TX packets at 100,000)" in made.headline
+
+
+def test_the_traffic_is_told_in_both_directions() -> None:
+    (made,) = seen(
+        *({"grp": "udp", "name": n, "value": a} for n, a in (("InDatagrams", 70.0), ("OutDatagrams", 20.0), ("OddDrops", 5.0))),
+        *({"grp": "udp", "name": n, "value": b} for n, b in (("InDatagrams", 270.0), ("OutDatagrams", 90.0), ("OddDrops", 45.0))),
+    )  # fmt: skip
+    assert made.headline.endswith("went up by 40 between the samples, to 45, 20 % of the traffic")
+    assert made.beside == "traffic meanwhile: InDatagrams by 200 to 270 and OutDatagrams by 70 to 90"
+    assert [(c.line_from, c.role) for c in made.lines] == [(6, "counter"), (4, "traffic"), (5, "traffic")]
+
+
+def test_a_percentage_above_a_hundred_is_not_told() -> None:
+    rows = ({"grp": "iface", "name": n, "value": v} for n, v in (("RX packets", 70.0), ("RX oddDrops", 90.0)))
+    (made,) = seen(*rows)
+    assert made.headline.endswith(", more than the traffic")
+
+
+@pytest.mark.parametrize(("received", "compared"), [(180.0, True), (181.0, False), (89.0, False)])
+def test_most_of_what_ip_received(received: float, compared: bool) -> None:
+    ip = {"grp": "ip", "name": "InReceives", "value": received}
+    (made,) = seen({"grp": "udp", "name": "OddDrops", "value": 90.0}, ip)
+    assert ("50 % of the traffic" in made.headline) is compared
+    (sent,) = seen({"grp": "udp", "name": "OutOddDrops", "value": 90.0}, ip)
+    assert sent.beside is None, "what was sent is no part of what was received"
 
 
 @pytest.mark.parametrize(

@@ -67,3 +67,31 @@ def test_a_twentieth_since_the_counters_began_is_no_bad_hour(again: float, sent:
     made = of("counters", tcp("data packets retransmitted", again), tcp("packets sent", sent))
     assert [s.name for s in made] == ["sent_again_total_pct"] * told
     assert all([c.line_from for c in s.lines] == [1, 2] for s in made)
+
+
+@pytest.mark.parametrize(
+    ("ordered", "unordered"), [("packets received in-sequence", "out-of-order packets"), ("InSegs", "TCPOFOQueue")]
+)
+def test_segments_out_of_order_are_a_measure(ordered: str, unordered: str) -> None:
+    (made,) = of("counters", tcp(ordered, 4_000.0), tcp(unordered, 20.0))
+    assert (made.normal, made.name) == (True, "out_of_order_pct")
+    assert made.headline.startswith(f"4,000 segments were received ({ordered}) and 20 came out of order, 0.50 %")
+    before = [tcp(ordered, 4_000.0), tcp(unordered, 20.0)]
+    (now,) = of("counters", *before, tcp(ordered, 5_000.0), tcp(unordered, 60.0))
+    assert not now.normal
+    assert of("counters", tcp(ordered, 60.0), tcp(unordered, 20.0)) == [], "few segments say nothing"
+
+
+def test_an_interface_that_counted_no_error() -> None:
+    eth = {"grp": "iface", "item": "eth0", "mode": "total"}
+    rows = [
+        {**eth, "name": n, "value": v} for n, v in (("rx_packets", 9e5), ("rx_errors", 0.0), ("rx_missed_errors", 0.0))
+    ]
+    made = [s for s in of("counters", *rows) if s.name == "counters_at_0"]
+    assert [s.headline for s in made] == [
+        "2 counters of errors and drops of eth0 stand at 0 (rx_errors, rx_missed_errors)"
+    ]
+    assert [c.line_from for c in made[0].lines] == [2, 3]
+    for other in ({"name": "rx_packets", "value": 0.0}, {"name": "rx_errors", "value": 1.0}):
+        changed = [{**r, **other} if r["name"] == other["name"] else r for r in rows]
+        assert not any(s.name == "counters_at_0" for s in of("counters", *changed))
