@@ -23,10 +23,12 @@ Traps: nobody knows what the lines mean, so rules and derived tables do not see 
 is the time of the lines below it.
 Stamps without a year (klog, syslog) count from the first of January, those of an uptime from the start; logfmt has its stamp in a field.
 Rows of a table of events, and of things in a bad state (Exited (137)), are lines of a log too. What nslookup, dig, resolvectl and
-traceroute print of one step is a line with its elapsed time; what dig, nslookup, host and resolvectl print of a name is a row
-under "name look-up"; so are the units of systemd-analyze and the percentiles of load tests.
+traceroute print of one step is a line with its elapsed time; so are the units of systemd-analyze and the percentiles of load tests.
+What dig, nslookup, host and resolvectl print of a name is a row under "name look-up".
 A number alone below a command (`lsof -p 4711 | wc -l`) is a counter of grp command under its name. Lines of /proc/interrupts and
 /proc/stat are counters of mode total, with the processor as item; `wc -l /proc/PID/maps` is one of mode level, with the process.
+Sockets of /proc/net/udp and /proc/net/tcp give their drops (total) and the bytes that wait (level). Rules of packet filters (iptables -vnL,
+iptables-save -c, nft list ruleset, ipfw show) are counters of grp filter: packets and bytes by chain, number, action and match.
 The dates of a certificate are params NotBefore and NotAfter with their seconds. The totals of commands that Redis prints
 (cmdstat_get:calls=152,usec=1052) are counters with the command as item; an entry of its slow log (SLOWLOG GET) or of LATENCY
 LATEST is a line of a log with its elapsed time.

@@ -12,9 +12,10 @@ from typing import Any
 from parsers.formats.general.text import call_trees, lookups, records, replies, reports, stacks, tables
 from parsers.formats.general.text.certificate_lines import validity
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
+from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
-from parsers.formats.general.text.proc_lines import LINES, counted
+from parsers.formats.general.text.proc_lines import LINES, QUEUES, counted
 from parsers.formats.general.text.single_lines import (
     ADVICE,
     ATTRIBUTION,
@@ -199,7 +200,7 @@ class Paragraphs:
             return True
         if stamp is None and (is_lead(line) or _COMMAND.fullmatch(line)):
             self.end_paragraph()
-            for name in ("advice", "title", "quoting", "now", "pid", "command"):
+            for name in ("advice", "title", "quoting", "now", "pid", "command", "filter"):
                 self.state.pop(name, None)
             if (prompt := prompt_of(line)) and prompt.command:
                 self.state["command"] = prompt.command[:COMMAND]
@@ -504,12 +505,17 @@ class Paragraphs:
         return counted[key]
 
     def _is_counted(self, no: int, line: str) -> bool:
-        """Take a line of /proc or of a store with counters that only rise, or the number of lines of a file of /proc."""
+        """Take a line of /proc, a filter or a store with counters that only rise, or the number of lines of a file of /proc."""
         if self.state.get("advice"):
             return False
-        counts = counted(line) or [(COMMANDS, *field) for field in fielded(line)]
+        of_filter: State = self.state.setdefault("filter", {})
+        ruled = filtered(line, of_filter)
+        counts = ruled or counted(line) or [(COMMANDS, *field) for field in fielded(line)]
         if not counts:
-            return False
+            if ruled is not None:
+                self._decide()
+                self.read.append(no)
+            return ruled is not None
         self._decide()
         for group, item, name, value in counts:
             made = {
@@ -518,7 +524,7 @@ class Paragraphs:
                 "name": name,
                 "value": value,
                 "unit": None,
-                "mode": "level" if group == LINES else "total",
+                "mode": "level" if group in (LINES, QUEUES) else "total",
             }
             sample = self._sample(f"{group} {item}", name)
             self._add("counters", no, t_local=self.state.get("now"), sample=sample, **made)

@@ -1,4 +1,5 @@
-"""Lines of Linux' /proc without their heading: interrupts (people paste what grep found), stat, and how many lines a file has.
+"""Lines of Linux' /proc without their heading: interrupts (people paste what grep found), stat, sockets of net/udp and net/tcp,
+and how many lines a file has.
 
 A counter of a processor has its number as item, as `CPU1`, so that readers can compare processors.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from ipaddress import ip_address
 
 _NAMED = "NMI|LOC|SPU|PMI|IWI|RTR|RES|CAL|TLB|TRM|THR|DFR|MC[EP]|HYP|HRE|HVS|PI[NW]|NPI|IPI[0-9]"
 """Interrupts of processors themselves, which have letters instead of a number."""
@@ -20,6 +22,16 @@ _LINES = re.compile(
     r"[ \t]*(?P<n>[0-9]{1,12}) /proc/(?P<pid>[0-9]{1,10})/(?P<file>maps|smaps|fdinfo|mounts|mountinfo)[ \t]*"
 )
 """What `wc -l` prints of a file of a process that has one line for each thing."""
+
+_SOCKET = re.compile(
+    r"[ \t]*[0-9]{1,9}: (?P<own>(?:[0-9A-F]{8}){1,4}:[0-9A-F]{4}) (?P<peer>(?:[0-9A-F]{8}){1,4}:[0-9A-F]{4}) [0-9A-F]{2}"
+    r" (?P<sent>[0-9A-F]{8}):(?P<received>[0-9A-F]{8}) [0-9A-F]{2}:[0-9A-F]{8} [0-9A-F]{8}[ \t]+[0-9]+[ \t]+[0-9]+ [0-9]+ [0-9]+"
+    r" [0-9a-f]+(?:(?P<tcp>(?: -?[0-9]+){5})|(?: (?P<drops>[0-9]{1,20}))?)[ \t]*"
+)
+"""A socket of /proc/net/udp, which ends with its drops, or of /proc/net/tcp. Addresses are words of a little-endian host."""
+
+SOCKETS, QUEUES = "udp sockets", "socket queues"
+"""Groups of the drops of such sockets, and of the bytes that wait in them: a level."""
 
 LINES = "lines of /proc/PID"
 """Group of the counters of such lines: the number of lines is a level, with the process as item."""
@@ -38,6 +50,8 @@ def counted(line: str) -> list[Counted]:
     [('interrupts', 'CPU0', '87 mwlwifi', 1282535.0), ('interrupts', 'CPU1', '87 mwlwifi', 0.0)]
     >>> counted("cpu1 4 1 0 9 0 7")[-1], counted("cpu MHz : 2400"), counted("12: 30 left")
     (('proc stat', 'CPU1', 'irq', 7.0), [], [])
+    >>> counted(" 7: 0100007F:0202 00000000:0000 07 00000000:00000A00 00:00000000 00000000  0  0 9 2 00ab 17")[0]
+    ('udp sockets', '127.0.0.1:514', 'drops', 17.0)
     >>> counted("65519 /proc/21626/maps")
     [('lines of /proc/PID', '21626', 'maps', 65519.0)]
     """
@@ -47,10 +61,37 @@ def counted(line: str) -> list[Counted]:
         return [(LINES, found["pid"], found["file"], float(found["n"]))]
     if line.startswith("cpu") and (found := _STAT.fullmatch(line)):
         return list(_ticks(found))
+    if ":" in line[:12] and (found := _SOCKET.fullmatch(line)):
+        return list(_socket(found))
     if ":" in line[:12] and (found := _INTERRUPT.fullmatch(line)):
         name = f"{found['irq']} {found['what'].split()[-1]}"
         return [("interrupts", f"CPU{n}", name, float(x)) for n, x in enumerate(found["counts"].split())]
     return []
+
+
+def _socket(found: re.Match[str]) -> Iterator[Counted]:
+    own, peer = _end(found["own"]), _end(found["peer"])
+    item = own if peer is None else f"{own} > {peer}"
+    if found["drops"]:
+        yield SOCKETS, item, "drops", float(found["drops"])
+    for way in ("received", "sent"):
+        yield QUEUES, item, f"{way} bytes waiting", float(int(found[way], 16))
+
+
+def _end(text: str) -> str | None:
+    """Return an address and port of /proc/net, None for an end that is not there.
+
+    >>> _end("0100007F:1FBD"), _end("00000000000000000000000001000000:0035"), _end("00000000:0000")
+    ('127.0.0.1:8125', '[::1]:53', None)
+    """
+    words, port = text.split(":")
+    packed = b"".join(bytes.fromhex(words[n : n + 8])[::-1] for n in range(0, len(words), 8))
+    number = int(port, 16)
+    if len(packed) == 4:
+        return f"{ip_address(packed)}:{number}" if number or any(packed) else None
+    if len(packed) == 16:
+        return f"[{ip_address(packed)}]:{number}" if number or any(packed) else None
+    return None
 
 
 def _ticks(found: re.Match[str]) -> Iterator[Counted]:
