@@ -10,7 +10,8 @@ Cost: one aggregation over the counters. Source: RFC 2578 7.1.6 (Counter32: it i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -40,6 +41,12 @@ KERNELS = r"^proc"
 
 MAY_FALL = ("idle", "iowait")
 """Totals of the kernel that may fall by a little: they are estimated while a processor sleeps (proc(5))."""
+
+NAMED = 2
+"""Maximum number of other totals that are named as having risen, and as not having changed."""
+
+MOST_BESIDE = 1_000
+"""Maximum number of totals on the same lines that are looked at."""
 
 LEAST = 100.0
 """Minimum fall: a smaller one may be the rounding of a tool."""
@@ -72,7 +79,42 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .head(MOST)
         .collect(engine="streaming")
     )
-    return [_sighting(row) for row in made.iter_rows(named=True)]
+    fell = made.to_dicts()
+    found = [_sighting(row) for row in fell]
+    same = _same_lines(case, fell)
+    return [replace(one, beside=_others(row, same)) for one, row in zip(found, fell, strict=True)]
+
+
+Place = tuple[int, str | None, str | None, int]
+"""Artifact, group, item and line."""
+
+
+def _same_lines(case: CaseTables, fell: Sequence[Mapping[str, Any]]) -> dict[Place, dict[str, float]]:
+    """Return the totals by name that stand on the lines of those that fell."""
+    lines = {row[c] for row in fell for c in ("line_no", "line_before")}
+    columns = ["artifact_id", "grp", "item", "line_no", "name", "value"]
+    total = (pl.col("mode") == "total") & pl.col("value").is_finite() & pl.col("line_no").is_in(list(lines))
+    found: dict[Place, dict[str, float]] = {}
+    for *place_, name, value in case.scan("counters", columns, total).head(MOST_BESIDE).collect().iter_rows():
+        artifact, grp, item, line = place_
+        found.setdefault((artifact, grp, item, line), {})[name] = value
+    return found
+
+
+def _others(row: Mapping[str, Any], same: Mapping[Place, Mapping[str, float]]) -> str | None:
+    """Return what the other totals on the same two lines did: whether this one alone is wrong."""
+    before, after = (
+        same.get((row["artifact_id"], row["grp"], row["item"], row[c]), {}) for c in ("line_before", "line_no")
+    )
+    moved = {n: after[n] - v for n, v in before.items() if n in after and n != row["name"]}
+    if not moved or min(moved.values()) < 0:
+        return None
+    rose = sorted((n for n, by in moved.items() if by > 0), key=lambda n: -moved[n])
+    stood = sorted((n for n, by in moved.items() if by == 0 and after[n] > 0), key=lambda n: -after[n])
+    words = [f"{n} rose by {figure(moved[n], 'count')}" for n in rose[:NAMED]]
+    if stood:
+        words.append(f"{' and '.join(stood[:NAMED])} did not change")
+    return f"meanwhile {', '.join(words)}" if words else None
 
 
 def _kernels(row: dict[str, Any]) -> bool:

@@ -11,7 +11,7 @@ Cost: one aggregation over the samples. Source: Gini and Lorenz for shares; the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -158,6 +158,7 @@ def _counted(case: CaseTables) -> Iterator[Sighting]:
         .agg(
             pl.when(pl.len() > 1).then(v.last() - v.first()).otherwise(v.last()).alias("mean"),
             pl.len().alias("n"),
+            v.last().alias("total"),
             pl.col("line_no").last(),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
@@ -171,7 +172,9 @@ def _counted(case: CaseTables) -> Iterator[Sighting]:
         what = " ".join(str(x) for x in (grp, name) if x)
         least = MOVED if members["n"].max() > 1 else COUNTED  # type: ignore[operator]  # a count of rows
         named = Shared(what, pl.col("value"), "count", least, {"counter": f"one_of_{name}"})
-        found += _largest(members.rename({"item": "member"}), named)
+        top = members.sort("mean", descending=True).row(0, named=True)
+        total = f"{top['item']} stands at {figure(top['total'], 'count')}" if top["n"] > 1 else None
+        found += (replace(s, beside=total) for s in _largest(members.rename({"item": "member"}), named))
     yield from sorted(found, key=lambda s: -(s.share or 0.0))[:MOST_COUNTED]
 
 

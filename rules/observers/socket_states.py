@@ -50,8 +50,8 @@ LEAST: Mapping[str, tuple[int, str]] = {
 }
 """Minimum number of sockets of one end in a state that stands out, and what the state means."""
 
-MANY = 20
-"""Minimum number of sockets of one end and state that are told as a measure."""
+MANY, OPEN = 20, 3
+"""Minimum number of sockets of one end and state that are told as a measure, and of such that are connected."""
 
 SAME = {
     "ESTAB": "ESTABLISHED",
@@ -221,6 +221,8 @@ def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
             pl.col("line_no").bottom_k(CITED).sort().alias("lines"),
             pl.col("comm").drop_nulls().mode().first(),
             pl.col("t_local").min(),
+            (pl.col("recvq").sum() + pl.col("sendq").sum()).alias("waiting"),
+            (pl.col("recvq").null_count() + pl.col("sendq").null_count()).alias("unknown"),
         )
         .with_columns(pl.col("n").sum().over("artifact_id", "sample", "own", "ip", "port").alias("of"))
         .sort("n", "lines", descending=[True, False])
@@ -231,7 +233,7 @@ def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
     for row in found.iter_rows(named=True):
         least, means = LEAST.get(row["state"], (None, ""))
         stands = least is not None and row["n"] >= least
-        if not stands and row["n"] < MANY:
+        if not stands and row["n"] < (OPEN if row["state"] == "ESTABLISHED" else MANY):
             continue
         told[row["artifact_id"]] = told.get(row["artifact_id"], 0) + 1
         if told[row["artifact_id"]] > TOP:
@@ -257,4 +259,12 @@ def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
             n=row["n"],
             seen=({"counter": f"sockets_{row['state'].lower()}"},) if stands else (),
             normal=not stands,
+            beside=_waiting(row) if row["state"] == "ESTABLISHED" else None,
         )
+
+
+def _waiting(row: Mapping[str, Any]) -> str | None:
+    """Return how many bytes wait in all queues of the sockets together, None if a tool did not print them."""
+    if row["unknown"]:
+        return None
+    return f"{row['waiting']:,} bytes wait in their queues" if row["waiting"] else "nothing waits in their queues"

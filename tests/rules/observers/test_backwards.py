@@ -48,3 +48,22 @@ def test_totals_that_the_kernel_promises_only_to_rise(name: str, broken: bool) -
     assert bool(made.seen) is broken
     (other,) = seen(1_000_000.0, 900_000.0, grp="web", name=name)
     assert (other.share, other.seen) == (FELL, ())
+
+
+@pytest.mark.parametrize(
+    ("later", "beside"),
+    [
+        ({"idle": 700.0, "user": 90.0}, "meanwhile idle rose by 200, user did not change"),
+        ({"idle": 700.0, "user": 95.0}, "meanwhile idle rose by 200, user rose by 5"),
+        ({"idle": 400.0, "user": 90.0}, None),
+    ],
+)
+def test_what_others_on_the_same_lines_did(later: dict[str, float], beside: str | None) -> None:
+    samples = ({"steal": 1e6, "idle": 500.0, "user": 90.0}, {"steal": 9e5, **later})
+    rows = [
+        {"line_no": n, "grp": "proc stat", "item": "CPU0", "name": name, "value": v, "mode": "total"}
+        for n, sample in enumerate(samples, 1)
+        for name, v in sample.items()
+    ]
+    made = next(s for s in observe(Case.of_tables({"counters": rows})) if "steal" in s.subject)
+    assert made.beside == beside

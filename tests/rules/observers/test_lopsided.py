@@ -117,3 +117,16 @@ def test_even_small_and_unshared_counters_say_nothing() -> None:
     assert counted(1_000_000.0, 1.0, item="eth{}") == []
     assert counted(1_000_000.0, 1.0, mode="level") == []
     assert counted(float("nan"), float("inf"), -1.0) == []
+
+
+def test_what_grew_is_told_with_its_total() -> None:
+    first, later = (100_000.0, 10.0, 5.0), (105_000.0, 30.0, 25.0)
+    rows = [
+        {"line_no": n, "grp": "interrupts", "name": "9 card", "item": f"CPU{cpu}", "value": v, "mode": "total"}
+        for n, values in enumerate((first, later), 1)
+        for cpu, v in enumerate(values)
+    ]
+    (made,) = observe(Case.of_tables({"counters": rows}))
+    assert made.headline == "CPU0 has 99.2 % of the interrupts 9 card of 3: 5,000, the others 20 each"
+    assert made.beside == "CPU0 stands at 105,000"
+    assert counted(1_000_000.0, 10_000.0, 20_000.0)[0].beside is None, "one sample is its total"

@@ -65,6 +65,16 @@ def test_a_few_that_end_are_normal_and_many_connections_a_measure() -> None:
     assert made.headline == "20 sockets at port 1521 are ESTABLISHED"
 
 
+@pytest.mark.parametrize(
+    ("waiting", "beside"),
+    [(0, "nothing waits in their queues"), (70, "210 bytes wait in their queues"), (None, None)],
+)
+def test_a_few_connections_are_told_with_what_waits_in_them(waiting: int | None, beside: str | None) -> None:
+    (made,) = seen(*(socket(peer_port=40_000 + n, recvq=waiting) for n in range(3)))
+    assert (made.normal, made.headline, made.beside) == (True, "3 sockets at port 1521 are ESTABLISHED", beside)
+    assert seen(*(socket(peer_port=40_000 + n) for n in range(2))) == []
+
+
 def test_of_several_samples_the_fullest_counts() -> None:
     rows = [
         socket(state="CLOSE_WAIT", sample=s, peer_port=n)
