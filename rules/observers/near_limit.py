@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -52,6 +53,9 @@ PAIRS = (
 """Name of what is used, and the pattern of the name of its limit in the same listing; `scur` and `slim` are the sessions
 of HAProxy's statistics."""
 
+
+MEMORY_USED, CACHE = ("memory.usage_in_bytes", "memory.current"), ("cache", "file")
+"""Names of a group's used memory, and of its file cache in memory.stat, of version 1 and 2."""
 
 DESCRIPTORS = r"(?i)^(?:process\.max-file-descriptor|(?:max )?open files|nofiles?(?:\(descriptors\))?|(?:open )?descriptors|open_fds)$"
 PROCESSES = (
@@ -157,7 +161,9 @@ def _listed(case: CaseTables) -> Iterator[Sighting]:
 
 def _paired(case: CaseTables) -> Iterator[Sighting]:
     """Yield pairs of a used and an allowed figure that stand in one artifact under the same item."""
-    named = pl.col("name").str.contains(r"(?i)count$|max|limit|usage|current|used|in.?use|total$|^s(?:cur|lim)$")
+    named = pl.col("name").str.contains(
+        r"(?i)count$|max|limit|usage|current|used|in.?use|total$|^s(?:cur|lim)$|^(?:cache|file)$"
+    )
     columns = ["artifact_id", "host", "phase", "clock", "line_no", "t_local", "name"]
     counters = case.scan("counters", [*columns, "item", "value"]).filter(named)
     params = case.scan("params", [*columns, "entity", "num"]).filter(named).rename({"entity": "item", "num": "value"})
@@ -184,15 +190,21 @@ def _paired(case: CaseTables) -> Iterator[Sighting]:
                     Lines(row["artifact_id"], row["line_no"], row["line_no"], "used"),
                     Lines(limit["artifact_id"], limit["line_no"], limit["line_no"], "limit"),
                 )
-                yield _sighting(
-                    row,
-                    " ".join(x for x in (item, name) if x),
-                    row["value"],
-                    limit["value"],
-                    lines,
-                    "",
-                    {"counter": name},
-                )
+                who = " ".join(x for x in (item, name) if x)
+                made = _sighting(row, who, row["value"], limit["value"], lines, "", {"counter": name})
+                yield _with_cache(made, names) if name in MEMORY_USED else made
+
+
+def _with_cache(made: Sighting, names: dict[str, dict[str, Any]]) -> Sighting:
+    """Add how much of a group's memory is file cache, which is given back before the group is refused any."""
+    cache = next((names[n] for n in CACHE if n in names), None)
+    if cache is None or cache["value"] > made.value:
+        return made
+    line = Lines(cache["artifact_id"], cache["line_no"], cache["line_no"], cache["name"])
+    words = (
+        f"{cache['name']} is {figure(cache['value'], 'bytes')} of it, {figure(100 * cache['value'] / made.value, '%')}"
+    )
+    return replace(made, beside=words, lines=(*made.lines, line))
 
 
 def _limit(name: str, names: dict[str, dict[str, Any]]) -> dict[str, Any] | None:

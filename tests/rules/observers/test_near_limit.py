@@ -110,3 +110,15 @@ def test_sessions_of_a_proxys_server_and_their_limit(used: float, stands: bool) 
     rows = [{"item": "app1", "name": name, "value": value} for name, value in (("scur", used), ("slim", 10.0))]
     found = seen("counters", *rows, {"item": "other", "name": "slim", "value": 8.0})
     assert [s.subject for s in found] == (["app1 scur"] if stands else [])
+
+
+def test_the_file_cache_of_a_group_near_its_limit_is_told_beside() -> None:
+    def full(cache: float, name: str = "file") -> Sighting:
+        held = {"memory.current": 950.0, "memory.max": 1000.0, name: cache}
+        (made,) = seen("counters", *[{"grp": "cgroup", "item": "/a", "name": k, "value": v} for k, v in held.items()])
+        return made
+
+    assert full(760.0).beside == "file is 760 bytes of it, 80 %"
+    assert [line.line_from for line in full(760.0).lines] == [1, 2, 3]
+    assert full(960.0).beside is None, "more than is used was read at another moment"
+    assert full(760.0, "inactive_file").beside is None
