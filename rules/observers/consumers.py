@@ -253,7 +253,9 @@ def _counted(rows: pl.LazyFrame, by: list[str], least: int, subject: str, says: 
 def _states(case: CaseTables) -> Iterator[Sighting]:
     """Yield threads that spend their time waiting for a processor, a lock or a page."""
     rows = sampled(case, "microstates", ["usr", "sys", *(name for name, _, _ in STATES)], ["pid", "lwp", "comm"])
-    ran = pl.col("usr") + pl.col("sys").fill_null(0.0)
+    # Of a process that is listed by its threads, the median of all of them tells nothing of the one that waited.
+    whole = pl.col("lwp").is_null().all().over("artifact_id", "pid")
+    ran = pl.when(whole).then(pl.col("usr") + pl.col("sys").fill_null(0.0))
     named = rows.with_columns(process_named().alias("who"), ran.alias("ran"))
     for column, subject, did in STATES:
         m = Measure(

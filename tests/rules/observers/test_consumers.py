@@ -138,3 +138,5 @@ def test_a_thread_that_waits_is_told_with_how_much_it_ran() -> None:
     ]
     made = list(observe(Case.of_tables({"microstates": rows})))
     assert made[0].beside == "meanwhile it ran 14 %"
+    threads = [{**row, "lwp": n} for n, row in enumerate(rows, 1)]
+    assert next(iter(observe(Case.of_tables({"microstates": [*rows, *threads]})))).beside is None
