@@ -47,7 +47,7 @@ _DETAIL = re.compile(
     r"(?:Sort Method|Rows Removed by (?:Filter|Join Filter|Index Recheck)|Buffers|I/O Timings|Heap Blocks|Heap Fetches|Batches|Buckets"
     r"|Workers (?:Planned|Launched)|Filter|Index Cond|Join Filter|Hash Cond|Recheck Cond|JIT|Trigger [\w.]{1,63}): ?.*"
 )
-_SYSTEMD = r"[●○◍×x↻*] [\w@.:\\-]{1,200}\.(?:service|slice|socket|timer|mount|automount|swap|target|scope|path|device)(?: - .*)?"
+_SYSTEMD = r"[●○◍×x↻*] [A-Za-z0-9_@.:\\-]+\.(?:service|slice|socket|timer|mount|automount|swap|target|scope|path|device)(?: - .*)?"
 _UNIT = re.compile(rf"{_SYSTEMD}|svc:/[\w/.-]{{1,200}}:[\w.-]{{1,80}} \(.*\)")
 """The line above what systemd (systemctl(1)) or the service management of Solaris (svcs(1), -x) says of a unit."""
 
