@@ -4,7 +4,7 @@ Standing out: more sessions in the database on average than the host has process
 that had nothing to do but wait for I/O for `WAITING_PCT` or more; parses of which less than half the time was processor
 time; a shared pool filled to `FULL_PCT` or by `ROSE` points more than before. Normal: less, which is told as measures, and
 the other percentages of efficiency (target 100 %), which are low by design in many applications.
-Worked example: DB time 141.41 min in 6.03 min: 23.5 sessions on average, on 2 processors.
+Worked example: DB time 480 min in 60 min: 8 sessions on average, on 4 processors.
 Cost: a filter by name over the counters of a report. Source: Oracle Database Performance Tuning Guide, Measuring Database
 Performance; Oracle Database 2 Day + Performance Tuning Guide; notes of Statspack (spdoc.txt).
 """

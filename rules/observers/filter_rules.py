@@ -3,7 +3,7 @@
 Standing out: a rule or policy that drops or refuses and has counted packets: how many more than in the listing before, where
 there are two, and their mean size, which tells handshakes (40 to 80 bytes) from data. Normal: rules that drop and counted
 nothing; how many such rules are listed is a measure. That a filter drops is its work, so no rule is recognised as a fault.
-Worked example: rule 3 of FORWARD, DROP ctstate INVALID, 71 packets and then 77 with 4,620 bytes: six more, 60 bytes each.
+Worked example: rule 3 of INPUT, DROP tcp dpt:5432, 20 packets and then 24 with 1,440 bytes: four more, 60 bytes each.
 Cost: one aggregation over the counters of filters. Source: iptables(8) -v, iptables-save(8) -c, nft(8) counter, ipfw(8) show.
 """
 

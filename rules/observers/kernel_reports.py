@@ -4,8 +4,8 @@
 the machine (`Hardware name`, which names the hypervisor or emulator of a guest), the work of a kernel's worker, for a
 stall of RCU the ticks that each processor got in its period, then the place of the processor (`RIP`, `pc`, `epc`, `NIP`)
 and the call trace. Functions between `<IRQ>` and `</IRQ>` belong to the interrupt that reports.
-Worked example: `rcu_sched self-detected stall`, `2-....: (5247 ticks this GP)`, `(t=5253 jiffies ... ncpus=4)`: CPU 2 had
-5,247 ticks in a period of 5,253 jiffies, so it ran; `4 ticks` of 39,421 would say that it did not run, or kept interrupts off.
+Worked example: `rcu_sched self-detected stall`, `1-....: (2098 ticks this GP)`, `(t=2100 jiffies ... ncpus=8)`: CPU 1 had
+2,098 ticks in a period of 2,100 jiffies, so it ran; `3 ticks` would say that it did not run, or kept interrupts off.
 Cost: one pass for the first lines, and `TRACE_ROWS` lines for each of at most that many reports.
 Source: Linux kernel/hung_task.c, kernel/watchdog.c, kernel/rcu/tree_stall.h, lib/dump_stack.c (dump_stack_print_info);
 Documentation/RCU/stallwarn.rst.

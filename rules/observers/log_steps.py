@@ -1,10 +1,10 @@
 """Steps of logs that no id joins: what began and ended by its words, and how long a server was gone before it started again.
 
-A line begins something if its message starts with what is being done ("Generating SSL parameters", "Starting Backup ...")
+A line begins something if its message starts with what is being done ("Building index orders_by_day", "Starting Backup ...")
 or says of a thing that it starts ("checkpoint starting: time"). A line ends it if it says of the same thing that it is
 done. The same thing: all words of the shorter name are words of the longer one. `long-waits` yields these sightings.
-Worked example: "Generating SSL parameters" at 14:52:37, "SSL parameters regeneration completed" at 14:53:17: 40 s.
-"Instance terminated by ASMB" at 15:15:21, "Starting ORACLE instance" at 15:17:00: the server was gone for 99 s.
+Worked example: "Building index orders_by_day" at 10:00:00, "index orders_by_day completed" at 10:01:10: 70 s.
+"Instance terminated by USER" at 11:00:00, "Starting ORACLE instance" at 11:02:30: the server was gone for 150 s.
 Cost: one streaming pass; what is kept are the first `MOST_ROWS` such lines of each artifact.
 """
 

@@ -4,7 +4,7 @@ Standing out: the part that holds at least half of the middle request to one ser
 longer, told with the middle half of it; requests that stand in a queue now. Normal: quicker requests, empty queues.
 A log has the parts of each request: HAProxy its timers (TR/Tw/Tc/Tr/Ta of `option httplog`, Tw/Tc/Tt of `tcplog`), the
 load balancers of AWS their three times. What HAProxy counts (qcur, qmax) is of one instant.
-Worked example: `shop orders/app1 0/615/1/155/771 200`: 0.615 s of 0.771 s in the queue of server app1.
+Worked example: `front api/web2 0/900/1/99/1000 200`: 0.900 s of 1.000 s in the queue of server web2.
 Cost: one filter by shape and one aggregation by server over the logs, and a filter by name over the counters. Source: HAProxy
 Configuration Manual, 8.2.2, 8.2.3, 8.4; HAProxy Management Guide, 9.1; Elastic Load Balancing, Access logs.
 """

@@ -3,8 +3,8 @@
 Standing out: a unit that has failed, is on its way up or down, or whose last processes ended with an error; one that uses
 at least `NEAR` of the memory or the tasks that it may use. Files beside the unit that change its settings (drop-ins) are
 told with it. Normal: units that run, or that have ended with success: told where little else stands out.
-Worked example: `Active: deactivating (stop-sigterm) (Result: exit-code) since ...; 16s ago`: docker.service has
-been in state deactivating (stop-sigterm) for 16s, with the result exit-code. `Memory: 503.4M (limit: 512.0M)`: 98.3 % of the limit.
+Worked example: `Active: failed (Result: timeout) since ...; 2min ago`: backup.service has been in state failed for 2min, with the
+result timeout. `Memory: 1.9G (limit: 2.0G)`: 95 % of the limit.
 Cost: the rows of the reports, at most `MOST_ROWS` of each artifact. Source: systemctl(1), systemd.resource-control(5);
 svcs(1), smf(7).
 """

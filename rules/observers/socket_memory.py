@@ -1,4 +1,4 @@
-"""What sockets dropped, and receive buffers that are full, as `ss -m` prints them (`skmem:(r204672,rb212992,...,d17)`).
+"""What sockets dropped, and receive buffers that are full, as `ss -m` prints them (`skmem:(r425600,rb425984,...,d17)`).
 
 Standing out: a socket without a connection (UDP, netlink, raw) or a listening one that dropped packets (`d`), and such a
 socket whose memory in use for what arrived (`r`) is nine tenths of the limit (`rb`). Only drops that went up between two

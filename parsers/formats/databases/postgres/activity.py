@@ -238,8 +238,8 @@ def _last_call_s(of: dict[str, str]) -> float | None:
 def seconds_of(interval: str) -> float | None:
     """Return the seconds of an interval in the style `postgres`; None for any other text and for one below 0.
 
-    >>> seconds_of("00:00:38.786343"), seconds_of("2 days 01:00:00"), seconds_of("-00:00:01"), seconds_of("12")
-    (38.786343, 176400.0, None, None)
+    >>> seconds_of("00:01:02.5"), seconds_of("2 days 01:00:00"), seconds_of("-00:00:01"), seconds_of("12")
+    (62.5, 176400.0, None, None)
     """
     found = _INTERVAL.fullmatch(interval.strip())
     if found is None:

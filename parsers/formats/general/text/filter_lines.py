@@ -1,6 +1,6 @@
 """Rules of packet filters with what each has counted: iptables and ip6tables -vnL, iptables-save -c, nft list, ipfw show.
 
-A counter's item is its place, what the rule does and to what: `FORWARD rule 3: DROP ctstate INVALID`. A rule that jumps to
+A counter's item is its place, what the rule does and to what: `FORWARD rule 3: DROP tcp dpt:23`. A rule that jumps to
 another chain or goes on counts too: only its action tells what became of the packets.
 """
 
@@ -63,8 +63,8 @@ def filtered(line: str, state: State) -> list[Counted] | None:
     >>> state: State = {}
     >>> filtered("Chain FORWARD (policy DROP 12 packets, 720 bytes)", state)[0]
     ('filter', 'FORWARD policy: DROP', 'packets', 12.0)
-    >>> filtered("   71  4260 DROP  all  --  eth0  *  0.0.0.0/0  0.0.0.0/0  ctstate INVALID", state)[1]
-    ('filter', 'FORWARD rule 1: DROP eth0 ctstate INVALID', 'bytes', 4260.0)
+    >>> filtered("   12   720 DROP  tcp  --  eth0  *  0.0.0.0/0  0.0.0.0/0  tcp dpt:23", state)[1]
+    ('filter', 'FORWARD rule 1: DROP eth0 tcp dpt:23', 'bytes', 720.0)
     >>> filtered("[3:180] -A INPUT -p tcp -m tcp --dport 23 -j REJECT", {})[0][1]
     'INPUT rule 1: REJECT -p tcp -m tcp --dport 23'
     >>> filtered("12 blocks were read", state)

@@ -30,7 +30,7 @@ A number alone below a command (`lsof -p 4711 | wc -l`) is a counter of grp comm
 Sockets of /proc/net/udp and /proc/net/tcp give their drops (total) and the bytes that wait (level). Rules of packet filters (iptables -vnL,
 iptables-save -c, nft list ruleset, ipfw show) are counters of grp filter: packets and bytes by chain, number, action and match.
 The dates of a certificate are params NotBefore and NotAfter with their seconds. The totals of commands that Redis prints
-(cmdstat_get:calls=152,usec=1052) are counters with the command as item; an entry of its slow log (SLOWLOG GET) or of LATENCY
+(cmdstat_get:calls=900,usec=4500) are counters with the command as item; an entry of its slow log (SLOWLOG GET) or of LATENCY
 LATEST is a line of a log with its elapsed time.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """

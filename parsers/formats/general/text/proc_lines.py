@@ -81,8 +81,8 @@ def _socket(found: re.Match[str]) -> Iterator[Counted]:
 def _end(text: str) -> str | None:
     """Return an address and port of /proc/net, None for an end that is not there.
 
-    >>> _end("0100007F:1FBD"), _end("00000000000000000000000001000000:0035"), _end("00000000:0000")
-    ('127.0.0.1:8125', '[::1]:53', None)
+    >>> _end("0100007F:0202"), _end("00000000000000000000000001000000:0035"), _end("00000000:0000")
+    ('127.0.0.1:514', '[::1]:53', None)
     """
     words, port = text.split(":")
     packed = b"".join(bytes.fromhex(words[n : n + 8])[::-1] for n in range(0, len(words), 8))
