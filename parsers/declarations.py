@@ -44,6 +44,9 @@ class Kind:
     rows_optional: bool = False
     """Its headings alone may be all there is to read."""
 
+    any_lines: bool = False
+    """Any line may stand beside one that is not understood: that says nothing of a cut."""
+
     collect: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Table -> system (`*` for every one) -> the command that collects it, for tables that `rules/collecting` lists nowhere."""
 

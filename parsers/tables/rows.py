@@ -469,7 +469,8 @@ class Tables:
         alone = len(widths) == 1 and widest > _ONE_LINE and read and not repaired
         if alone and not re.match(r"[\[{]\s*[\"{]", texts[min(texts)]):
             self.note(min(read), min(read), "damaged", "all on one line: if it was several, they are read as one")
-        for n in sorted(read) if unknown and widest >= _NARROW else ():
+        telling = unknown and widest >= _NARROW and not kind_of(source.hints.kind).any_lines
+        for n in sorted(read) if telling else ():
             if widths[n] == widest and n + 1 in unknown:
                 words = "as wide as the paste, and the next line is not understood: it may be cut here"
                 self.note(n, n, "damaged", words)

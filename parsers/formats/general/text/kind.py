@@ -9,6 +9,7 @@ KIND = Kind(
     titles="texts that no format knows",
     axis="text",
     rows_optional=True,
+    any_lines=True,
     next={
         "linux": (
             "journalctl --since '1 hour ago' --no-pager; dmesg -T",

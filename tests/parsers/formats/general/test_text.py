@@ -480,3 +480,10 @@ def test_frames_of_java_without_a_word_before_them():
     ]
     assert stack["frames"] == ["shop.Pool.take", "java.lang.Thread.run"]
     assert "profile_stacks" not in tables_of("shop.Pool.take(a)\nshop.Pool.give(b)\n")
+
+
+def test_the_widest_line_of_a_text_is_not_called_cut() -> None:
+    text = b"7: veth7@if9: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 qdisc noqueue state UP\nlimit: 9\n"
+    reading = read_bytes(text)
+    assert len(reading.table("counters")) == 1
+    assert [n.text for n in reading.account.notes if n.kind == "damaged"] == []
