@@ -65,6 +65,10 @@ FELT_LOCK_S = 0.1
 CITED_CALLERS = 2
 """Number of callers of a leaf whose lines are cited."""
 
+TELLING_PCT, OTHER_WHOLE = 5.0, 0.5
+"""Minimum percentage that tells of which time it is, and the part of the database's time below which it is of another one:
+reports list the events of background processes with percentages of their own time."""
+
 NAMED_CALLEES = 3
 """Maximum number of functions below a caller that are named."""
 
@@ -553,12 +557,21 @@ def _is_idle(row: Mapping[str, Any]) -> str | None:
     return idle_reason([{"event": row["event"]}])
 
 
+def _whole(row: Mapping[str, Any]) -> float:
+    """Return the seconds of which a wait event has its percentage, 0.0 where that is too small to tell."""
+    total, pct = finite(row, "total_s"), finite(row, "pct")
+    return 100 * total / pct if total and pct and pct >= TELLING_PCT else 0.0
+
+
 def _of_events(events: list[dict[str, Any]]) -> Iterator[Sighting]:
     reasons = {row["event"]: _is_idle(row) for row in events}
     busy = [row for row in events if not reasons[row["event"]]]
     whole = sum(max(0.0, finite(row, "total_s") or 0.0) for row in busy)
+    database = max((_whole(row) for row in busy), default=0.0)
     for row in busy:
         total, pct = finite(row, "total_s"), finite(row, "pct")
+        if total and 0 < _whole(row) < OTHER_WHOLE * database:
+            continue  # a share of the background processes' time, which is small beside that of the sessions
         if pct is not None and pct > 0:
             share, of = pct / 100, "of the time of the database"
         elif total is not None and total > 0 and whole > 0 and len(busy) > 1:

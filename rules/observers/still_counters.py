@@ -281,20 +281,24 @@ def _sighting(
     traffic: Sequence[Traffic],
 ) -> Sighting:
     who = " ".join(dict.fromkeys(str(row[k]) for k in ("grp", "item", "name") if row[k]))
+    says = " ".join(who.replace(str(row["grp"]), str(row["grp"]).replace("_", " "), 1).split())
     between = row["interval_s"] if (row["interval_s"] or 0.0) < LONGEST_S else None
     seconds = between * row["n_flows"] if moved is not None and between else None
     if row["mode"] == "rate":
         amount = amount / max(1, row["n_flows"])
         samples = f" in the mean of {row['n_flows']} samples" if row["n_flows"] > 1 else ""
-        text, unit = f"{who}: {figure(amount, 'per s')}{samples}", "per s"
+        text, unit = f"{says.replace(' per second', '')}: {figure(amount, 'per s')}{samples}", "per s"
         short = figure(amount, unit)
     elif moved is not None:
         during = f" in {figure(seconds, 's')}" if seconds and seconds > LONG_S else " between the samples"
         rose = f"by {_amount(amount, row.get('unit'))}"
         to = _amount(row["total"], row.get("unit"))
-        text, unit, short = f"{who} went up {rose}{during}, to {to}", "count", f"{rose} to {to}"
+        text, unit, short = f"{says} went up {rose}{during}, to {to}", "count", f"{rose} to {to}"
     else:
-        text, unit = f"{who} stands at {_amount(amount, row.get('unit'))}; one sample does not tell since when", "count"
+        text, unit = (
+            f"{says} stands at {_amount(amount, row.get('unit'))}; one sample does not tell since when",
+            "count",
+        )
         short = f"at {_amount(amount, row.get('unit'))}"
     if share is not None:
         more = amount > max((t.amount for t in traffic), default=amount)

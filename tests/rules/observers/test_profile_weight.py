@@ -161,6 +161,17 @@ def test_wait_events_without_the_idle_ones() -> None:
     assert [s.subject for s in made if s.idle] == ["SQL*Net message from client"]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(60.0, ["latch free"]), (400.0, ["latch free", "log file parallel write"])]
+)
+def test_a_percentage_of_the_background_is_none_of_the_database(seconds: float, told: list[str]) -> None:
+    made = seen(db_waits=[
+        {"event": "latch free", "total_s": 500.0, "pct": 50.0},
+        {"event": "log file parallel write", "total_s": seconds, "pct": 60.0},
+    ])  # fmt: skip
+    assert sorted(s.subject for s in made) == told
+
+
 @pytest.mark.parametrize(("pct", "stands"), [(10.0, True), (9.9, False)])
 def test_an_event_owns_database_time_from_a_tenth(pct: float, stands: bool) -> None:
     assert bool(seen(db_waits=[{"event": "latch free", "pct": pct}])) is stands

@@ -118,4 +118,12 @@ def test_a_rate_of_work_is_none_of_time() -> None:
         {"item": f"per {unit}", "name": "oddDrops", "value": 3.0, "mode": "rate"} for unit in ("second", "transaction")
     ]
     (made,) = seen(*rows)
-    assert made.headline == "tcp per second oddDrops: 3 per s"
+    assert made.headline == "tcp oddDrops: 3 per s"
+
+
+def test_the_group_is_told_in_words() -> None:
+    (made,) = seen({"grp": "load_profile", "item": "per second", "name": "oddDrops", "value": 3.0, "mode": "rate"})
+    assert made.headline == "load profile oddDrops: 3 per s"
+    assert seen({"grp": "tcp_ext", "name": "odd_drops", "value": 9.0})[0].headline.startswith(
+        "tcp ext odd_drops stands"
+    )
