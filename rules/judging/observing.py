@@ -18,7 +18,7 @@ from rules.case.case import Case
 from rules.case.site_names import named, usable
 from rules.derived.observations import MOST_ASKS
 from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity, SiteName
-from rules.observers.observer import CONTEXT, MOST_LINES
+from rules.observers.observer import CONTEXT, KEPT, MOST_LINES
 
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
@@ -94,6 +94,8 @@ def within_bounds(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     found: dict[tuple[Any, str], dict[str, Any]] = {}
     for row in sorted(rows, key=near, reverse=True):
+        if row["kind"] == KEPT:
+            continue
         if row["kind"] == CONTEXT:
             found.setdefault((row["host"], row["name"]), row)
         elif near(row) > 0:

@@ -31,6 +31,9 @@ MOST = 20
 CONTEXT = "context"
 """Kind of a sighting that tells what machine or program it is: it has no bound, and is shown where little stands out."""
 
+KEPT = "kept"
+"""Kind of a normal measure that stands beside another one already: it may contradict, and fills no line of its own."""
+
 
 @dataclass(frozen=True)
 class Observer:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Sighting, figure, lines_of, place
+from rules.observers.observer import KEPT, Lines, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
 
 KEYS = [*PLACE_COLUMNS, "part"]
@@ -46,7 +46,7 @@ class Measure:
     `value` is computed per sample; it stands out where it is at least `bound` (`low`: at most). `kind` is the kind of the
     sighting, `says` a sentence with {value}, {worst}, {n}, {of}, {who}. `share_of` turns the value into a share (100 for
     percent); without it the share is that of the samples in which the value is at least `felt` (None: no share). One
-    that is not `shown` is only kept, to contradict.
+    that is not `shown` never stands out. One that is `told` beside another fills no line where it is within its bound.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Measure:
     seen: tuple[Seen, ...] = ()
     least_samples: int = 1
     shown: bool = True
+    told: bool = False
     beside: tuple[Beside, ...] = ()
 
 
@@ -137,7 +138,7 @@ def made_of(m: Measure, row: Mapping[str, Any], stands: bool, who: str) -> Sight
         who=who, value=figure(row["median"], m.unit), worst=figure(row["worst"], m.unit), n=row["n"], of=row["of"]
     )
     return Sighting(
-        kind=m.kind,
+        kind=KEPT if m.told and not stands else m.kind,
         subject=subject,
         headline=text + boot,
         name=m.name,

@@ -92,8 +92,11 @@ HOST = (
         "usr",
         100.0,
         shown=False,
+        told=True,
     ),
-    Measure("cpu_idle_pct", _IDLE, "%", 5.0, "The processors were {value} idle", "idle", low=True, shown=False),
+    Measure(
+        "cpu_idle_pct", _IDLE, "%", 5.0, "The processors were {value} idle", "idle", low=True, shown=False, told=True
+    ),
     Measure(
         "cpu_sys_pct",
         pl.col("sys"),
@@ -102,6 +105,7 @@ HOST = (
         "The kernel took {value} of the processors ({worst} at worst)",
         "sys",
         100.0,
+        told=True,
         seen=({"counter": "cpu_sys_pct"},),
     ),
     Measure(

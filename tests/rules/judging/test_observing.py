@@ -120,6 +120,7 @@ def test_measures_fill_the_first_lines_where_little_stands_out() -> None:
         row(3, normal=True, name="b_pct", value=70.0, against="its bound", against_value=80.0),
         row(4, normal=True, name="b_pct", value=60.0, against="its bound", against_value=80.0),
         row(5, normal=True, name="c_pct", value=0.0, against="its bound", against_value=80.0),
+        row(6, normal=True, name="d_pct", value=79.0, against="its bound", against_value=80.0, kind="kept"),
         row(6, idle="waits for the next request"),
     ]
     made = seen_in(rows)

@@ -28,6 +28,13 @@ def test_processors_are_full_from_four_fifths(idle: float, stands: bool) -> None
     assert made.share == pytest.approx(1 - idle / 100)
 
 
+@pytest.mark.parametrize(("system", "kind"), [(10.0, "kept"), (90.0, "saturation")])
+def test_a_part_of_the_busy_time_stands_beside_it_and_alone_only_beyond_its_bound(system: float, kind: str) -> None:
+    made = seen(vmstat=[{"idle": 5.0, "usr": 95.0 - system, "sys": system}])
+    assert made["cpu_busy_pct"].beside is not None
+    assert (made["cpu_sys_pct"].kind, made["cpu_user_pct"].kind, made["cpu_idle_pct"].kind) == (kind, "kept", "kept")
+
+
 @pytest.mark.parametrize(("full", "stands"), [(1, True), (0, False)])
 def test_a_quarter_of_the_samples_is_enough(full: int, stands: bool) -> None:
     made = seen(vmstat=busy(*[5.0] * full, *[60.0] * (4 - full)))["cpu_busy_pct"]
