@@ -378,10 +378,7 @@ def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
     out.read(rows.filter(head | line.str.contains(RULE))["line_no"])
     fields = ["name", "value", "size", "suffix", "share"]
     groups = line.str.extract_groups(MEMSTAT).struct.rename_fields(fields)
-    in_mb = pl.when(head).then(line.str.contains(r"Pages +MB\b")).forward_fill()
-    rows = rows.with_columns(in_mb.fill_null(state.get("in_mb", False)).alias("in_mb"), groups.alias("g")).unnest("g")
-    if len(rows):
-        state["in_mb"] = rows["in_mb"][-1]
+    rows = rows.with_columns(groups.alias("g")).unnest("g")
     rows = rows.filter(pl.col("name").is_not_null() & ~head).with_columns(pl.col("value").cast(pl.Float64))
     page_kb = pl.coalesce(_page_kb().forward_fill(), pl.lit(state.get("page_kb"), pl.Float64))
     rows = rows.with_columns(page_kb=page_kb)
@@ -404,9 +401,9 @@ def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _page_kb() -> pl.Expr:
-    """Return the kB of a page by what a row of ::memstat prints beside its pages: a power of two near the rounded ratio."""
+    """Return the kB of a page by what stands beside its pages, in MB unless it has a suffix: a power of two near the ratio."""
     factor = pl.col("suffix").str.to_uppercase().replace_strict(_SUFFIX, default=None, return_dtype=pl.Float64)
-    factor = pl.when(pl.col("suffix") != "").then(factor).when("in_mb").then(_SUFFIX["M"])
+    factor = pl.when(pl.col("suffix") != "").then(factor).otherwise(_SUFFIX["M"])
     ratio = pl.col("size").cast(pl.Float64, strict=False) * factor / pl.col("value")
     known = (pl.col("value") >= PAGE_FROM) & ratio.is_between(2.0, 1024.0)
     return pl.when(known).then(pl.lit(2.0) ** ratio.log(2).round())

@@ -197,24 +197,28 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _summaries(details: pl.DataFrame, out: Tables, state: State) -> None:
-    """Add how many packets of which size each run sent and got back; `state` keeps host and size of the open run."""
+    """Add how many packets of which size each run sent and got back; `state` keeps number and host of the open run."""
     made: list[dict[str, str | int | float | None]] = []
     for line_no, line in details.select("line_no", "line").iter_rows():
         if found := HEAD.fullmatch(line[:300]):
             size = found["whole"] or found["bytes"]
-            state["run"] = [state.get("run", [0])[0] + 1, found["host"], int(size) if size else None, line_no]
+            run = state["run"] = [state.get("run", [0])[0] + 1, found["host"]]
+            if size:
+                row = {
+                    "line_no": line_no,
+                    "sample": run[0],
+                    "item": run[1],
+                    "name": "packet bytes",
+                    "value": float(size),
+                }
+                made.append({**row, "unit": "bytes"})
         elif "run" in state and len(state["run"]) > 1 and (found := SUMMARY.fullmatch(line[:300])):
-            number, host, size, first = state["run"]
+            number, host = state["run"]
             state["run"] = [number]
-            sent, got = (int(found["sent"] or found["w_sent"]), int(found["got"] or found["w_got"]))
-            for name, value, at in (
-                ("packet bytes", size, first),
-                ("transmitted", sent, line_no),
-                ("received", got, line_no),
-            ):
-                if value is not None:
-                    row = {"line_no": at, "sample": number, "item": host, "name": name, "value": float(value)}
-                    made.append({**row, "unit": "bytes" if "bytes" in name else "packets"})
+            counts = (found["sent"] or found["w_sent"], found["got"] or found["w_got"])
+            for name, count in zip(("transmitted", "received"), counts, strict=True):
+                row = {"line_no": line_no, "sample": number, "item": host, "name": name, "value": float(count)}
+                made.append({**row, "unit": "packets"})
     if made:
         rows = pl.DataFrame(made, infer_schema_length=None).sort("line_no", maintain_order=True)
         out.add("counters", rows.with_columns(line_end="line_no", grp=pl.lit("ping"), mode=pl.lit("level")))

@@ -352,7 +352,13 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
 
 def _memory(host: pl.DataFrame, amount: Callable[[str], pl.Expr], out: Tables) -> None:
     """Write the figures of a head that prints the memory's total, as top of Linux does, by their names in /proc/meminfo."""
+    memory = host.filter(pl.col("what") == "Mem")
     whole = host.filter(pl.col("what").is_not_null() & amount("total,").is_not_null())
+    foreign = memory.filter(
+        pl.col("line").str.contains(r"^[KMGT]iB Mem ?: ") & ~pl.col("line").str.contains("total", literal=True)
+    )
+    for line_no in foreign["line_no"]:
+        out.note(line_no, line_no, "remark", "the figures of memory have names in another language and are not read")
     if whole.is_empty():
         return
     figures = [amount(f"{word}(?:[., ]|$)").alias(word) for word in {w for _, w in FIGURES}]

@@ -105,9 +105,10 @@ def test_the_size_and_the_count_of_a_run(head, end, told):
     assert rows["line_no"].to_list() == [1, 7, 7]
 
 
-def test_an_end_without_a_head_and_a_run_without_an_end_count_nothing():
+def test_an_end_without_a_head_counts_nothing_and_a_run_without_an_end_its_size_only():
     end = "3 packets transmitted, 3 received, 0% packet loss, time 2ms\n"
     assert "counters" not in read_bytes(f"{ANSWER * 3}\n{end}".encode()).tables
-    assert "counters" not in read_bytes(f"PING db9 (192.0.2.9): 56 data bytes\n{ANSWER * 3}".encode()).tables
+    open_run = read_bytes(f"PING db9 (192.0.2.9): 56 data bytes\n{ANSWER * 3}".encode())
+    assert open_run.table("counters")["name"].to_list() == ["packet bytes"]
     two = f"PING db9 (192.0.2.9): 56 data bytes\n{ANSWER}\n{end}"
     assert read_bytes((two + two).encode()).table("counters")["sample"].to_list() == [1, 1, 1, 2, 2, 2]
