@@ -194,18 +194,20 @@ def settled(found: Iterable[Sighting]) -> list[Sighting]:
 
 def _row(s: Sighting, observer: str, os: str | None) -> dict[str, Any]:
     """Return the row of a sighting. It quotes the evidence, so its secrets are masked: mails and webhooks show it too."""
-    first = s.lines[0] if s.lines else None
+    roles: dict[tuple[int, int, int], dict[str, None]] = {}
+    for c in s.lines:  # a line that plays two roles is quoted once
+        roles.setdefault((c.artifact, c.line_from, c.line_to), {})[without_secrets(c.role)] = None
     cited = [
-        {"artifact_id": c.artifact, "line_from": c.line_from, "line_to": c.line_to, "role": without_secrets(c.role)}
-        for c in s.lines
+        {"artifact_id": artifact, "line_from": first, "line_to": last, "role": ", ".join(held)}
+        for (artifact, first, last), held in roles.items()
     ]
     plain = {k: getattr(s, k) for k in TABLE.columns if hasattr(s, k)}
     return {
         **plain,
         **{k: without_secrets(text) if (text := getattr(s, k)) else text for k in QUOTES},
-        "artifact_id": first.artifact if first else None,
-        "line_no": first.line_from if first else None,
-        "line_end": first.line_to if first else None,
+        "artifact_id": s.lines[0].artifact if s.lines else None,
+        "line_no": s.lines[0].line_from if s.lines else None,
+        "line_end": s.lines[0].line_to if s.lines else None,
         "evidence": cited,
         **_recognised(s, observer, os),
     }

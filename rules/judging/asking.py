@@ -45,7 +45,7 @@ HINT = re.compile(r"(?:the|which|what|how|whether|an?|in|of|number|load|order|st
 BY_KIND = 0.5
 """Worth of what people who have read such an artifact ask for next; each later one counts 0.8 of the one before."""
 
-DATABASES = re.compile(r"sqlplus|mysql|psql|lsnrctl|the alert log|the slow log")
+DATABASES = re.compile(r"sqlplus|mysql|psql|lsnrctl|the alert log|the slow log|an AWR")
 """How an ask begins that a database administrator answers."""
 
 KNOWN = 0.5
@@ -184,12 +184,12 @@ def _of_observations(observed: Sequence[Mapping[str, Any]], systems: Mapping[str
         host, os = row["host"], systems.get(row["host"] or "")
         worth = BY_SIGHT * 0.8**n
         for k, ask in enumerate(a for a in row["asks"] or () if not HINT.match(a)):
-            yield Candidate(ask, commands.SYSADMIN, host, os, (row["subject"],), worth * 0.8**k, (row["headline"],))
+            yield Candidate(ask, _who(ask), host, os, (row["subject"],), worth * 0.8**k, (row["headline"],))
         observer = observers().get(row["observer"])
         general = commands.of_system(observer.OBSERVER.next, os) if observer else None
         if general:
             known = KNOWN if row["mechanism"] else 1.0
-            yield Candidate(general, commands.SYSADMIN, host, os, (row["subject"],), worth * known, (row["headline"],))
+            yield Candidate(general, _who(general), host, os, (row["subject"],), worth * known, (row["headline"],))
 
 
 def _of_kinds(case: Case, systems: Mapping[str, str | None]) -> Iterator[Candidate]:
@@ -200,11 +200,22 @@ def _of_kinds(case: Case, systems: Mapping[str, str | None]) -> Iterator[Candida
             known = kinds()[kind]
             title = known.title or kind
             for n, ask in enumerate(commands.of_system(known.next, os) or ()):
-                who = commands.DBA if DATABASES.match(ask) else commands.SYSADMIN
                 worth = BY_KIND * 0.8**n
                 yield Candidate(
-                    ask, who, host, os, (kind,), worth, (f"what {title} alone does not tell",), frozenset(known.tools)
+                    ask,
+                    _who(ask),
+                    host,
+                    os,
+                    (kind,),
+                    worth,
+                    (f"what {title} alone does not tell",),
+                    frozenset(known.tools),
                 )
+
+
+def _who(ask: str) -> str:
+    """Return who answers what observers and kinds ask for."""
+    return commands.DBA if DATABASES.match(ask) else commands.SYSADMIN
 
 
 def _of_leader(

@@ -24,7 +24,7 @@ OBSERVER = Observer(
     "database-report",
     "How loaded was a database between two snapshots?",
     ("counters",),
-    {"*": "the same report of an hour in which all was well, and ASH of the minutes in between"},
+    {"*": "an AWR or Statspack report of an hour in which all was well, and ASH of the bad minutes"},
 )
 
 WAITING_PCT = 20.0

@@ -46,6 +46,16 @@ def test_a_sighting_is_recognised_by_its_strongest_name(monkeypatch: pytest.Monk
     assert row["evidence"] == [{"artifact_id": 1, "line_from": 1, "line_to": 1, "role": "wait"}]
 
 
+def test_a_line_that_plays_two_roles_is_quoted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    (row,) = build(
+        monkeypatch, sighting(lines=(Lines(1, 3, 3, "used"), Lines(1, 3, 3, "limit"), Lines(1, 4, 4, "limit")))
+    )
+    cited = [
+        {"artifact_id": 1, "line_from": n, "line_to": n, "role": role} for n, role in ((3, "used, limit"), (4, "limit"))
+    ]
+    assert row["evidence"] == cited
+
+
 def test_an_unknown_name_stays_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = build(monkeypatch, sighting(seen=({"stack": "nothing_known"},)))
     assert (row["mechanism"], row["means"], row["signatures"], row["idle"]) == (None, None, [], None)

@@ -36,6 +36,12 @@ def test_what_stands_out_unknown_still_has_a_next_step_of_its_system() -> None:
     assert asked(row(1, observer="failures"), os="hpux") == [], "no command is known there"
 
 
+def test_a_database_administrator_answers_what_a_database_is_asked() -> None:
+    rows = [{**row(1, observer=name), "asks": []} for name in ("database-report", "consumers")]
+    made, _ = asks(Case.of_tables({}), {"db1": "linux"}, (), (), (), (), None, rows)
+    assert {a.ask.split()[0]: a.who for a in made} == {"an": "DBA", "perf": "system administrator"}
+
+
 def test_idle_ones_ask_for_nothing_and_three_are_the_most() -> None:
     assert asked(row(1, idle="waits for work", asks=["iostat -x 1"])) == []
     many = [row(n, asks=[f"tool{n} -x"], observer="difference") for n in range(1, 6)]

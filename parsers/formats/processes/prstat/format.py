@@ -357,7 +357,7 @@ def _memory(host: pl.DataFrame, amount: Callable[[str], pl.Expr], out: Tables) -
     foreign = memory.filter(
         pl.col("line").str.contains(r"^[KMGT]iB Mem ?: ") & ~pl.col("line").str.contains("total", literal=True)
     )
-    for line_no in foreign["line_no"]:
+    for line_no in foreign["line_no"].head(1):
         out.note(line_no, line_no, "remark", "the figures of memory have names in another language and are not read")
     if whole.is_empty():
         return
