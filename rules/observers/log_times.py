@@ -106,43 +106,44 @@ def quoted(text: Any, most: int = QUOTED) -> str:
     return made if len(made) <= most else f"{made[: most - 3]}..."
 
 
-def _number(pattern: str, group: int) -> pl.Expr:
-    return pl.col("text").str.extract(pattern, group).cast(pl.Float64, strict=False)
+def _numbers(text: pl.Expr, pattern: str, *groups: int) -> list[pl.Expr]:
+    """Return groups of a pattern as numbers, NULL where it does not match."""
+    found = text.str.extract_groups(pattern)
+    return [found.struct[n - 1].cast(pl.Float64, strict=False) for n in groups]
 
 
-def _scaled(pattern: str, number: int, unit: int) -> pl.Expr:
-    named = pl.col("text").str.extract(pattern, unit).str.to_lowercase()
-    return _number(pattern, number) * named.replace_strict(UNITS, default=1.0, return_dtype=pl.Float64)
-
-
-def _took() -> pl.Expr:
-    """Return the seconds that a line tells of, NULL if none."""
-    minutes = _number(IN_GO, 1).fill_null(0.0) * 3600 + _number(IN_GO, 2) * 60 + _number(IN_GO, 3)
-    planned = pl.col("text").str.contains(PLANNED) & ~pl.col("text").str.contains(SPENT)
-    first = pl.coalesce(
-        minutes,
-        _scaled(IN_TEXT, 1, 2),
-        _scaled(IN_NAME, 2, 1),
-        _number(IN_SECONDS, 1),
-        _number(IN_MS, 1) * 1e-3,
-        _scaled(PAUSE, 1, 2),
-        _number(TIMERS, 5) * 1e-3,
+def _scaled(text: pl.Expr, pattern: str, number: int, unit: int) -> pl.Expr:
+    found = text.str.extract_groups(pattern)
+    named = found.struct[unit - 1].str.to_lowercase()
+    return found.struct[number - 1].cast(pl.Float64, strict=False) * named.replace_strict(
+        UNITS, default=1.0, return_dtype=pl.Float64
     )
-    return pl.when(~planned).then(first)
+
+
+def _took(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows with the seconds `took` that each tells of, NULL if none. A form is looked for where none was found."""
+    text = pl.col("text")
+    hours, minutes, left = _numbers(text, IN_GO, 1, 2, 3)
+    made = rows.with_columns((hours.fill_null(0.0) * 3600 + minutes * 60 + left).alias("took"))
+    rest = pl.when(pl.col("took").is_null()).then(text)
+    for form in (
+        _scaled(rest, IN_TEXT, 1, 2),
+        _scaled(rest, IN_NAME, 2, 1),
+        _numbers(rest, IN_SECONDS, 1)[0],
+        _numbers(rest, IN_MS, 1)[0] * 1e-3,
+        _scaled(rest, PAUSE, 1, 2),
+        _numbers(rest, TIMERS, 5)[0] * 1e-3,
+    ):
+        made = made.with_columns(pl.coalesce("took", form).alias("took"))
+    made = made.filter(pl.col("took").is_between(0, LONGEST_S))
+    return made.filter(~text.str.contains(PLANNED) | text.str.contains(SPENT))
 
 
 def texts(case: CaseTables) -> Iterator[Sighting]:
     """Yield times of which lines tell, by template, the longest first."""
-    rows = (
-        case.scan(
-            "logs",
-            [*PLACE_COLUMNS, "line_no", "line_end", "text"],
-            pl.col("elapsed_s").is_null() & pl.col("text").str.contains(r"\d"),
-        )
-        .with_columns(_took().alias("took"))
-        .filter(pl.col("took").is_between(0, LONGEST_S))
-        .with_columns(template(pl.col("text")).alias("template"))
-    )
+    said = pl.col("elapsed_s").is_null() & pl.col("text").str.contains(r"\d")
+    lines = case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "text"], said)
+    rows = _took(lines).with_columns(template(pl.col("text")).alias("template"))
     made = (
         rows.group_by(*PLACE_COLUMNS, "template")
         .agg(

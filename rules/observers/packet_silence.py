@@ -49,27 +49,22 @@ def silences(case: CaseTables) -> Iterator[Sighting]:
     """Yield silences of `FELT_S` or more by kind and server, and those of clients at rest as one idle sighting."""
     spoken = _spoken(case)
     gap, kind = pl.col("gap"), pl.col("kind")
-    long = (
-        spoken.filter(gap.is_between(FELT_S, LONGEST_S) & kind.is_not_null())
-        .top_k(GAPS, by="gap")
-        .collect(engine="streaming")
-        .sort("gap", "line_no", descending=[True, False])
+    server = ["artifact_id", "host", "kind", "server", "server_port"]
+    # Collected together, the packets are put in order once.
+    long, usual, spans = pl.collect_all(
+        [
+            spoken.filter(gap.is_between(FELT_S, LONGEST_S) & kind.is_not_null()).top_k(GAPS, by="gap"),
+            spoken.filter(gap.is_between(0, FELT_S, closed="left") & (kind == "answer"))
+            .group_by(*server[:2], *server[3:])
+            .agg(pl.len().alias("n"), gap.median().alias("middle")),
+            spoken.group_by("artifact_id", "conn").agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span")),
+        ],
+        engine="streaming",
     )
     if long.is_empty():
         return
-    server = ["artifact_id", "host", "kind", "server", "server_port"]
-    usual = (
-        spoken.filter(gap.is_between(0, FELT_S, closed="left") & (kind == "answer"))
-        .group_by(*server[:2], *server[3:])
-        .agg(pl.len().alias("n"), gap.median().alias("middle"))
-        .collect(engine="streaming")
-    )
-    spans = (
-        spoken.group_by("artifact_id", "conn")
-        .agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
-        .join(long.lazy().select("artifact_id", "conn").unique(), on=["artifact_id", "conn"], how="semi")
-        .collect(engine="streaming")
-    )
+    long = long.sort("gap", "line_no", descending=[True, False])
+    spans = spans.join(long, on=["artifact_id", "conn"], how="semi")
     rests = long.filter(kind == "rest")
     rest_of = {key: float(rows["gap"].sum()) for key, rows in rests.group_by("artifact_id", "conn")}
     of = {(a, c): max(0.0, span - rest_of.get((a, c), 0.0)) for a, c, span in spans.iter_rows()}

@@ -80,19 +80,26 @@ def _threads(case: CaseTables) -> Iterator[list[dict[str, Any]]]:
         .head(THREADS)
         .collect(engine="streaming")
     )
-    for artifact, pid, lwp in busy.select(key).iter_rows():
-        mine = pl.col("artifact_id") == artifact
-        for name, value in (("pid", pid), ("lwp", lwp)):
-            mine &= pl.col(name).eq_missing(pl.lit(value, pl.Int64))
-        last = (
-            case.scan("syscalls", ["line_no"], mine)
-            .bottom_k(MOST_CALLS, by="line_no")
-            .max()
-            .collect(engine="streaming")
-            .item()
+    threads = busy.select(key)
+    mine = [
+        pl.all_horizontal(
+            pl.col(name).eq_missing(pl.lit(value, threads.schema[name])) for name, value in row.items()
         )
-        rows = pl.concat(list(calls(case, mine & (pl.col("line_no") <= last))))
-        yield rows.sort("line_no").head(MOST_CALLS).to_dicts()
+        for row in threads.iter_rows(named=True)
+    ]
+    if not mine:
+        return
+    ends = (
+        case.scan("syscalls", [*key, "line_no"], pl.any_horizontal(mine))
+        .group_by(key)
+        .agg(pl.col("line_no").bottom_k(MOST_CALLS).max().alias("last"))
+        .collect(engine="streaming")
+    )
+    lasts = threads.join(ends, on=key, nulls_equal=True, maintain_order="left")["last"]
+    among = pl.any_horizontal(one & (pl.col("line_no") <= last) for one, last in zip(mine, lasts, strict=True))
+    found = pl.concat(calls(case, among))
+    for one in mine:
+        yield found.filter(one).sort("line_no").head(MOST_CALLS).to_dicts()
 
 
 def _rounds(rows: list[dict[str, Any]]) -> Sighting | None:
