@@ -68,24 +68,38 @@ def _course(case: CaseTables) -> Iterator[Sighting]:
     name, args = pl.col("name"), pl.col("args").fill_null("")
     born = name.str.contains(FORK_NAME) | name.is_in(THREAD_NAMES)
     threads = born & (args.str.contains(THREAD) | name.is_in(THREAD_NAMES))
-    columns = [*PLACE_COLUMNS, "line_no", "t_local", "name", "args", "pid", "lwp", "err", "state", "ret"]
-    rows = case.scan("syscalls", columns)
+    columns = [*PLACE_COLUMNS, "line_no", "name", "args", "err", "state", "ret"]
     line = pl.col("line_no")
     t = pl.when(pl.col("t_local").is_finite()).then("t_local")
-    made = (
-        rows.group_by(PLACE_COLUMNS)
-        .agg(
-            pl.struct("line_no", "args").filter(name.is_in(EXEC_NAMES) & SUCCEEDED).head(1).alias("execs"),
-            (threads & SUCCEEDED).sum().alias("threads"),
-            line.filter(threads & SUCCEEDED).min().alias("thread_line"),
-            (born & ~threads & SUCCEEDED).sum().alias("processes"),
-            line.filter(born & ~threads & SUCCEEDED).min().alias("process_line"),
-            (t.max() - t.min()).alias("span"),
-            line.max().alias("last"),
-            pl.len().alias("n"),
-        )
-        .sort(PLACE_COLUMNS, nulls_last=True)
+    whole = (
+        case.scan("syscalls", [*PLACE_COLUMNS, "line_no", "t_local"])
+        .group_by(PLACE_COLUMNS)
+        .agg((t.max() - t.min()).alias("span"), line.max().alias("last"), pl.len().alias("n"))
         .collect(engine="streaming")
+    )
+    started = (
+        case.scan("syscalls", columns, born & SUCCEEDED)
+        .with_columns(threads.alias("thread"))
+        .group_by(PLACE_COLUMNS)
+        .agg(
+            pl.col("thread").sum().alias("threads"),
+            line.filter(pl.col("thread")).min().alias("thread_line"),
+            (~pl.col("thread")).sum().alias("processes"),
+            line.filter(~pl.col("thread")).min().alias("process_line"),
+        )
+        .collect(engine="streaming")
+    )
+    execs = (
+        case.scan("syscalls", columns, name.is_in(EXEC_NAMES) & SUCCEEDED)
+        .group_by(PLACE_COLUMNS)
+        .agg(pl.struct("line_no", "args").bottom_k_by("line_no", 1).alias("execs"))
+        .collect(engine="streaming")
+    )
+    made = (
+        whole.join(started, on=PLACE_COLUMNS, how="left", nulls_equal=True)
+        .join(execs, on=PLACE_COLUMNS, how="left", nulls_equal=True)
+        .with_columns(pl.col("threads", "processes").fill_null(0))
+        .sort(PLACE_COLUMNS, nulls_last=True)
     )
     sets = _set_by_calls(case)
     for row in made.iter_rows(named=True):
@@ -164,37 +178,44 @@ def _left_open(case: CaseTables) -> Iterator[Sighting]:
     makes = name.is_in(MAKES) & duplicates & SUCCEEDED & (pl.col("ret") >= 0)
     closes = (name == "close") & SUCCEEDED
     key = [*PLACE_COLUMNS, "pid"]
-    rows = case.scan("syscalls", [*key, "line_no", "name", "args", "fd", "ret", "err", "state", "path"], makes | closes)
-    counted = (
-        rows.with_columns(pl.when(closes).then("fd").otherwise("ret").alias("descriptor"), closes.alias("closed"))
-        .sort("line_no")
-        .group_by([*key, "descriptor"], maintain_order=True)
+    columns = [*key, "line_no", "name", "args", "fd", "ret", "err", "state"]
+    made, line = ~pl.col("closed"), pl.col("line_no")
+    descriptors = (
+        case.scan("syscalls", columns, makes | closes)
+        .with_columns(pl.when(closes).then("fd").otherwise("ret").alias("descriptor"), closes.alias("closed"))
+        .group_by([*key, "descriptor"])
         .agg(
-            (~pl.col("closed")).sum().alias("made"),
-            pl.col("closed").last(),
-            pl.col("path", "line_no").filter(~pl.col("closed")).last(),
+            made.sum().alias("made"),
+            pl.when(made).then(line).max().alias("line_no"),
+            pl.when(~made).then(line).max().fill_null(-1).alias("closed_at"),
         )
-        .group_by(key)
+        .collect(engine="streaming")
+    )
+    left = pl.col("line_no") > pl.col("closed_at")
+    counted = (
+        descriptors.group_by(key)
         .agg(
             pl.col("made").sum(),
-            (~pl.col("closed")).sum().alias("left"),
-            pl.col("descriptor").filter(~pl.col("closed")).max().alias("highest"),
-            pl.col("path").filter(~pl.col("closed")).drop_nulls().mode().sort().first(),
-            pl.col("line_no").filter(~pl.col("closed")).min().alias("first"),
-            pl.col("line_no").filter(~pl.col("closed")).max().alias("last"),
+            left.sum().alias("left"),
+            pl.col("descriptor").filter(left).max().alias("highest"),
+            pl.col("line_no").filter(left).min().alias("first"),
+            pl.col("line_no").filter(left).max().alias("last"),
+            pl.col("line_no").filter(left).alias("lines"),
         )
         .filter((pl.col("left") >= LEFT) & (2 * pl.col("left") >= pl.col("made")))
         .sort("left", *key, descending=[True, *[False] * len(key)], nulls_last=True)
         .head(3)
-        .collect(engine="streaming")
     )
     for row in counted.iter_rows(named=True):
-        yield _kept(row)
+        here = (pl.col("artifact_id") == row["artifact_id"]) & pl.col("line_no").is_in(row["lines"])
+        paths = case.table("syscalls", ["path"], here)["path"].drop_nulls()
+        yield _kept(row, paths.mode().sort().first())
 
 
-def _kept(row: dict[str, Any]) -> Sighting:
+def _kept(row: dict[str, Any], path: Any) -> Sighting:
+    """Return the sighting of the descriptors of a process that stay open, most of which are of `path` if any is known."""
     who = f"process {row['pid']}" if row["pid"] is not None else "a process"
-    most = f", most of {row['path']}" if row["path"] else ""
+    most = f", most of {path}" if path else ""
     return Sighting(
         "descriptors",
         f"descriptors of {who}",

@@ -83,7 +83,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 def _processes(case: CaseTables) -> Iterator[Sighting]:
     long = OWN_S.is_between(FELT_S, LONGEST_S)
     key = ["artifact_id", "pid"]
-    for rows in calls(case, long & (pl.col("name").is_in(SHORT) | ASKED_NOT_TO_WAIT)):
+    for rows in calls(case, long & (pl.col("name").is_in(SHORT) | ASKED_NOT_TO_WAIT), whole=True):
         enough = (pl.len() >= CALLS) & (pl.col("name").n_unique() >= NAMES) & pl.col("name").is_in(INSTANT).any()
         for _, one in rows.filter(enough.over(key)).group_by(key, maintain_order=True):
             yield _sighting(one.sort("own_s", descending=True))

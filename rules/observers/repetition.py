@@ -121,7 +121,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         .group_by("artifact_id")
         .agg((pl.col("b").max() - pl.col("a").min()).alias("of"), pl.col("all").sum())
     )
-    threads = pl.concat(parts)
+    threads = pl.concat(parts) if len(parts) == 1 else _of_threads(pl.concat(parts))
     groups = pl.concat([_grouped(threads, GROUP), _together(threads)], how="diagonal").join(
         covers, on="artifact_id", how="left"
     )
@@ -224,22 +224,30 @@ def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
     return pl.concat([threads.filter(marked["kept"]), rest.select(threads.columns).cast(dict(threads.schema))])  # type: ignore[arg-type]
 
 
+MERGED = (
+    pl.col("n", "sum").sum(),
+    pl.col("timed").any(),
+    pl.col("bytes").median(),
+    pl.col("first").min(),
+    pl.col("last").max(),
+    pl.col("worst", "worst_end").sort_by("most", "first").last(),
+    pl.col("firsts").explode().sort().head(FIRST_LINES),
+    pl.col("most").max(),
+    pl.col("least").min(),
+    pl.col("each").median(),
+)
+"""How groups of calls become one."""
+
+
+def _of_threads(parts: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per group and thread of the groups of several batches."""
+    made = parts.group_by([*GROUP, "pid", "lwp"], maintain_order=True).agg(MERGED)
+    return made.select(parts.columns).sort("first")
+
+
 def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    return threads.group_by(keys, maintain_order=True).agg(
-        pl.col("n").sum(),
-        pl.col("sum").max().alias("wall"),
-        pl.col("sum").sum(),
-        pl.col("timed").any(),
-        pl.col("bytes").median(),
-        pl.col("first").min(),
-        pl.col("last").max(),
-        pl.col("worst", "worst_end").sort_by("most", "first").last(),
-        pl.struct("pid", "lwp").n_unique().alias("threads"),
-        pl.col("firsts").explode().sort().head(FIRST_LINES),
-        pl.col("most").max(),
-        pl.col("least").min(),
-        pl.col("each").median(),
-    )
+    threads_ = pl.struct("pid", "lwp").n_unique().alias("threads")
+    return threads.group_by(keys, maintain_order=True).agg(*MERGED, pl.col("sum").max().alias("wall"), threads_)
 
 
 def _together(threads: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""System calls with what they were about, for observers: read in batches of whole processes, so that memory is bounded."""
+"""System calls with what they were about, for observers: read in batches, so that memory is bounded."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ KEPT += ["conv", "path", "err", "ret", "bytes", "args", "own_s", "done_s"]
 BATCH_ROWS = 500_000
 """Maximum number of calls of a batch, unless one process has more: with their targets a million took 500 MB."""
 
+STEP_LINES = 20_000
+"""Number of lines by which a batch ends; few enough not to matter beside `BATCH_ROWS`."""
+
 _MAKERS: WeakKeyDictionary[CaseTables, pl.DataFrame] = WeakKeyDictionary()
 """What each descriptor was made for, of the cases that are being looked at: six observers ask for it."""
 
@@ -45,14 +48,15 @@ def _makers(case: CaseTables) -> pl.DataFrame:
     return _MAKERS[case]
 
 
-def calls(case: CaseTables, where: pl.Expr) -> Iterator[pl.DataFrame]:
+def calls(case: CaseTables, where: pl.Expr, *, whole: bool = False) -> Iterator[pl.DataFrame]:
     """Yield the system calls for which `where` holds, with `kind`, `target`, `side`, `own_s` and `done_s` (s).
 
+    They come in batches of lines that follow each other, so that each row is read once, or of `whole` processes.
     Without stamps the line stands for the time, so that order is kept; `done_s` is NULL then.
     """
     made: pl.DataFrame | None = None
     births = case.derived("proc_tree")
-    for batch in batches(case, where, BATCH_ROWS):
+    for batch in batches(case, where, BATCH_ROWS) if whole else _stretches(case, where):
         rows = case.table("syscalls", COLUMNS, where & batch)
         if rows.is_empty():
             continue
@@ -62,6 +66,20 @@ def calls(case: CaseTables, where: pl.Expr) -> Iterator[pl.DataFrame]:
         found = with_targets(rows.with_columns(at.alias("done_ns")), made, births)
         own, done = (pl.when(time.is_finite()).then(time) for time in (OWN_S, DONE_S))
         yield found.with_columns(own.alias("own_s"), done.alias("done_s")).select(KEPT)
+
+
+def _stretches(case: CaseTables, where: pl.Expr) -> Iterator[pl.Expr]:
+    """Yield conditions that divide the calls for which `where` holds into lines that follow each other."""
+    step = (pl.col("line_no") // STEP_LINES).alias("step")
+    sizes = case.scan("syscalls", ["line_no"], where).group_by(step).len().collect(engine="streaming").sort("step")
+    begin, rows = 0, 0
+    for at, n in sizes.iter_rows():
+        if rows and rows + n > BATCH_ROWS:
+            yield pl.col("line_no").is_between(begin, at * STEP_LINES - 1)
+            begin, rows = at * STEP_LINES, 0
+        rows += n
+    if rows:
+        yield pl.col("line_no") >= begin
 
 
 def on(row: Mapping[str, Any]) -> str:
