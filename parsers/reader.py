@@ -16,7 +16,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +25,12 @@ from typing import Any
 from parsers import errors
 from parsers.errors import ParserError, TookTooLong, TookTooMuch
 from parsers.progress import Progress
+from parsers.scratch_folder import ScratchFolder
 
 ROOT = Path(__file__).resolve().parents[1]
+SCRATCH = "exhibit-reading-"
+"""How the names of the folders begin in which the child keeps temporary files."""
+
 READINGS = 100
 """Maximum number of readings of one child; then a new one gives back what libraries keep."""
 
@@ -94,7 +97,7 @@ class Reader:
     def __init__(self, bounds: Bounds | None = None, folders: Sequence[Path] = ()) -> None:
         self.bounds = bounds or Bounds()
         self.folders = tuple(folders)
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: ScratchFolder | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._readings = 0
         self._ready = False
@@ -125,7 +128,7 @@ class Reader:
             process.communicate()
         scratch, self._scratch = self._scratch, None
         if scratch is not None:
-            scratch.cleanup()
+            scratch.close()
 
     def read(
         self,
@@ -245,9 +248,9 @@ class Reader:
 
     def _start(self) -> subprocess.Popen[bytes]:
         kept = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
-        self._scratch = tempfile.TemporaryDirectory(prefix="exhibit-reading-")
-        kept["TMPDIR"] = self._scratch.name
-        folders = [str(folder) for folder in (*self.folders, self._scratch.name)] if self.folders else []
+        self._scratch = ScratchFolder(SCRATCH)
+        kept["TMPDIR"] = str(self._scratch.path)
+        folders = [str(folder) for folder in (*self.folders, self._scratch.path)] if self.folders else []
         return subprocess.Popen(
             [sys.executable, "-m", "parsers.reader_child", str(self.bounds.memory_mb), *folders],
             stdin=subprocess.PIPE,

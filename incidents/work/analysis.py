@@ -27,8 +27,9 @@ from incidents.models.room.job import Job, JobState
 from incidents.storage import live, store
 from incidents.storage.database import AWAY, patiently
 from incidents.work import verdict_rows
-from incidents.work.judge_process import JudgeProcess, overlook
+from incidents.work.judge_process import SCRATCH, JudgeProcess, overlook
 from incidents.work.judged_record import Judged
+from parsers.scratch_folder import remove_abandoned
 from rules import model as rules
 from rules.case.case_yaml import dump_case_yaml
 
@@ -279,7 +280,11 @@ def judge(
 
 
 def warm() -> None:
-    """Start a process that judges, so that the first judgement need not wait for rules and libraries to load."""
+    """Start a process that judges, so that the first judgement need not wait for rules and libraries to load.
+
+    What workers left that were killed goes first.
+    """
+    remove_abandoned(SCRATCH)
     _JUDGE.warm()
 
 

@@ -36,8 +36,9 @@ from parsers.errors import (
     WrongFormat,
 )
 from parsers.progress import Progress
-from parsers.reader import Bounds, DiskFull, Outcome
+from parsers.reader import SCRATCH, Bounds, DiskFull, Outcome
 from parsers.reader import Reader as FileReader
+from parsers.scratch_folder import remove_abandoned
 from rules.case.case_yaml import CaseFile, load_case_yaml
 from rules.errors import CaseInvalid
 
@@ -81,7 +82,11 @@ atexit.register(_READER.close)
 
 
 def warm() -> None:
-    """Start the process that reads, so that the first file need not wait for the formats to load."""
+    """Start the process that reads, so that the first file need not wait for the formats to load.
+
+    What workers left that were killed goes first.
+    """
+    remove_abandoned(SCRATCH)
     _READER.warm()
 
 

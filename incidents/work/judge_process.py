@@ -25,6 +25,7 @@ import structlog
 from django.conf import settings
 
 from incidents.errors import IncidentError
+from parsers.scratch_folder import ScratchFolder
 from rules.model import CaseSpec
 
 log = structlog.get_logger(__name__)
@@ -39,6 +40,8 @@ CHILD_SECONDS = 600  # maximum run time of a child, also its CPU time
 STARTING_S, SHOWING_S = 8.0, 0.5
 # Size in bytes above which an artifact may have enough rows for an overview.
 LARGE = 4_000_000
+# How the names of the folders begin in which cases lie while they are judged.
+SCRATCH = "exhibit-case-"
 _LIBC = ctypes.CDLL(None)
 # Exit statuses with a report: all evaluated; some rule failed.
 _WITH_REPORT = (0, 6)
@@ -56,7 +59,9 @@ class _Child:
 
     def __init__(self, *arguments: str) -> None:
         with ExitStack() as files:
-            self._folder = Path(files.enter_context(tempfile.TemporaryDirectory(prefix="exhibit-case-")))
+            folder = ScratchFolder(SCRATCH)
+            files.callback(folder.close)
+            self._folder = folder.path
             self.out: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
             self.err: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
             self.process = subprocess.Popen(
@@ -197,7 +202,7 @@ def overlook(spec: CaseSpec, each_second: Callable[[], None] | None, cache: Path
 @functools.cache
 def fences() -> Mapping[str, bool]:
     """Return which fences hold around judging on this server; tried once in each process, by a child without a case."""
-    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
+    with tempfile.TemporaryDirectory(prefix=SCRATCH) as folder:
         done = subprocess.run(
             [sys.executable, "-m", *_judging()],
             stdin=subprocess.DEVNULL,

@@ -57,7 +57,9 @@ def silences(case: CaseTables) -> Iterator[Sighting]:
             spoken.filter(gap.is_between(0, FELT_S, closed="left") & (kind == "answer"))
             .group_by(*server[:2], *server[3:])
             .agg(pl.len().alias("n"), gap.median().alias("middle")),
-            spoken.group_by("artifact_id", "conn").agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span")),
+            spoken.group_by("artifact_id", "conn").agg(
+                (pl.col("t_local").max() - pl.col("t_local").min()).alias("span")
+            ),
         ],
         engine="streaming",
     )

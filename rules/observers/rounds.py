@@ -82,9 +82,7 @@ def _threads(case: CaseTables) -> Iterator[list[dict[str, Any]]]:
     )
     threads = busy.select(key)
     mine = [
-        pl.all_horizontal(
-            pl.col(name).eq_missing(pl.lit(value, threads.schema[name])) for name, value in row.items()
-        )
+        pl.all_horizontal(pl.col(name).eq_missing(pl.lit(value, threads.schema[name])) for name, value in row.items())
         for row in threads.iter_rows(named=True)
     ]
     if not mine:

@@ -181,7 +181,7 @@ def test_a_full_disk_is_neither_the_files_fault_nor_ours(
         reader.read(truss, {}, tmp_path / "out", progress=nobody)
     monkeypatch.undo()
     reader.close()
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
     with pytest.raises(DiskFull):
         reader.read(truss, {}, tmp_path / "out", progress=nobody)
     monkeypatch.undo()
