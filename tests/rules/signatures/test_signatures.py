@@ -74,6 +74,43 @@ def test_an_entry_with_several_keys_wins_over_one_with_fewer() -> None:
     assert recognise(stack="no_such_function_at_all") == ()
 
 
+UNLIKE = [
+    ("file-system-full", {"log": "FATAL:  could not create semaphores: No space left on device"}),
+    ("file-system-full", {"log": "inotify_add_watch(4, /srv) failed: No space left on device"}),
+    ("file-system-full", {"log": "device-mapper: thin: 253:4: switching pool to write mode"}),
+    ("instance-restart", {"log": "archive command was terminated by signal 15: Terminated"}),
+    ("vacuum-behind", {"log": 'automatic aggressive vacuum to prevent wraparound of table "a.b.c": index scans: 1'}),
+    ("pool-exhausted", {"log": "pooler error: no such database: shop"}),
+    ("pool-exhausted", {"log": "DHCP address pool exhausted"}),
+    ("session-limit", {"log": "421 4.7.0 Too many connections from your address"}),
+    ("process-limit", {"log": "bash: fork: Cannot allocate memory"}),
+    ("process-limit", {"log": "thread 7: recv: Resource temporarily unavailable"}),
+    ("path-failover", {"log": "0 2097152 multipath 1 queue_if_no_path 0 1 1"}),
+    ("path-failover", {"log": "mpatha: remaining active paths: 3"}),
+    ("disk-error", {"log": "197 Current_Pending_Sector 0x0012 100 100 000 Old_age Always - 0"}),
+    ("disk-error", {"log": "Media Error Count: 0"}),
+    ("frequency-throttled", {"log": "CPU3: Core temperature/speed normal"}),
+    ("hardware-error", {"log": "pcie: Corrected error received"}),
+    ("kernel-stall", {"log": "traps: app[4711] general protection fault ip:7f31a2c0 sp:7ffd error:0"}),
+    ("cluster-eviction", {"log": "missed heartbeat from celery@worker2"}),
+    ("directory-wait", {"log": "pam_sss(sshd:auth): authentication success; logname= uid=0 user=app"}),
+    ("resolver-timeout", {"log": "lookup db1 on 10.0.0.7:53: server misbehaving"}),
+    ("packet-loss", {"stack": "tcp_validate_incoming"}),
+    ("packets-dropped", {"stack": "unix_stream_connect"}),
+    ("socket-buffer-full", {"stack": "__sk_mem_raise_allocated"}),
+    ("volume-rebuild", {"stack": "md_check_recovery"}),
+    ("disk-error", {"stack": "blk_mq_timeout_work"}),
+]
+"""Names and texts that resemble those of a mechanism and have another reason."""
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "seen"), UNLIKE, ids=lambda x: x if isinstance(x, str) else next(iter(x.values()))
+)
+def test_an_unlike_text_or_name_is_not_taken_for_a_mechanism(mechanism: str, seen: dict[str, Any]) -> None:
+    assert mechanism not in {one.mechanism for one in recognise(**seen)}
+
+
 @pytest.mark.parametrize("suffix", ["", ".isra.0", ".constprop.0", ".part.0.isra.3", ".cold"])
 def test_what_a_compiler_appends_is_no_part_of_the_name(suffix: str) -> None:
     assert recognise(stack=f"jbd2_log_wait_commit{suffix}")[0].mechanism == "journal-wait"
