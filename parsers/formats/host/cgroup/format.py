@@ -2,7 +2,7 @@ r"""Control groups: limits, usage, throttling, events and pressure of cgroup v1 
 
 Files: cpu.stat, cpu.max, cpu.weight, io.stat, io.max, memory.max, .high, .low, .min, .current, .peak, .stat, .events, swap files, pids.max,
 .current, *.pressure (v2); /proc/pressure/*; cpu.stat, cpu.cfs_quota_us, cpu.cfs_period_us, cpu.shares, memory.limit_in_bytes,
-.usage_in_bytes, .failcnt, blkio.throttle.* (v1). Capture: `grep . /sys/fs/cgroup/PATH/*` (prints the file's name on each line),
+.usage_in_bytes, .failcnt, blkio.throttle.* (v1); cpuset.cpus and .mems. Capture: `grep . /sys/fs/cgroup/PATH/*` (prints the file's name on each line),
 `tail -n +1 FILES`, or `cat FILE` with its prompt.
 
 Samples::
@@ -16,21 +16,26 @@ Samples::
     /sys/fs/cgroup/blkio/db/blkio.throttle.write_bps_device:8:16 4194304
     some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
     /proc/pressure/cpu:some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
+    $ cat /proc/pressure/{cpu,irq,memory}
 
 Tables: counters (grp cgroup, item = path of the group, for io.stat with the device after it; names of memory.events and of pressure
 begin with their file; pressure of /proc/pressure has the names of a group's files, without an item), params (scope cgroup, entity = path
-of the group). Clock: none; wall-local under marks.
+of the group; `num` of cpuset.cpus is how many processors the list names). Clock: none; wall-local under marks.
 Traps: `max` means that there is no limit: `num` is NULL. `num` of cpu.max is cores (quota / period). throttled_usec (v2) is microseconds,
 throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 also has totals that include the children (`total_...`). A value alone
 (`max`, `200000 100000`) means nothing without the file's name: it is read only below a name, a mark or a prompt with `cat FILE` (one
-value under one prompt is not recognised). The group is the file's directory, else the directory of pwd or cd. v1 prints 2^63 less a page
-for no limit, also in memory.stat: a row of params without a number. Known gaps: cpuset, hugetlb, rdma, memory.numa_stat (lines are
+value under one prompt is not recognised); any other prompt ends what the file's name covers. One prompt may name several pressure
+files, by braces, a glob or one after another: the next file begins at `some`, or at a second `full` (pressure of interrupts has no
+`some`). Pressure without a file's name has no total that could grow: the next line may be of another file. The group is the file's directory, else the directory of pwd or cd. v1 prints 2^63 less a page
+for no limit, also in memory.stat: a row of params without a number. Known gaps: hugetlb, other files of cpuset, rdma, memory.numa_stat (lines are
 recognised, figures are not stored).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -44,7 +49,8 @@ _FILE = (
     r"(?:cpu|memory|io|pids|blkio|cpuacct)\.(?:stat(?:\.local)?|max(?:\.burst)?|weight|pressure|high|low|min|current|peak|events(?:\.local)?|"
     r"swap\.(?:max|current|high|events|peak)|cfs_quota_us|cfs_period_us|shares|limit_in_bytes|usage_in_bytes|max_usage_in_bytes|failcnt|"
     r"soft_limit_in_bytes|memsw\.[a-z_]+|kmem\.(?:tcp\.)?(?:max_usage_in_bytes|usage_in_bytes|limit_in_bytes|failcnt)|oom_control|usage|idle|throttle\.(?:io_service_bytes|io_serviced|(?:read|write)_(?:bps|iops)_device))"
-    r"|pressure/(?:cpu|memory|io|irq)"
+    r"|cpuset\.(?:cpus|mems)(?:\.effective)?|cpuset\.effective_(?:cpus|mems)"
+    r"|irq\.pressure|pressure/(?:cpu|memory|io|irq)"
 )
 HOST = r"^pressure/(.*)$"
 """A file of /proc/pressure, which has for the whole host the figures that cpu.pressure has for a group."""
@@ -58,6 +64,10 @@ OTHER = (
 """Lines of other files of a group, and errors of grep and cat: recognised, but their figures are not stored."""
 MARKED = rf"^(?:==> |[^\t]*[$#%>] ?(?:sudo )?cat )((?:[^ \t]*/)?)({_FILE})(?: <==)?[ \t]*$"
 """Line that names the file of the lines below: printed by head and tail for several files, or a prompt with `cat FILE`."""
+PROMPT = r"^==> .* <==[ \t]*$|[$#%>] ?(?:sudo )?[A-Za-z./]"
+"""Any prompt with a command, or mark of a file: what a name above it covers ends here."""
+SEVERAL = r"^[^\t]*[$#%>] ?(?:sudo )?cat ([^|;&<>]*pressure[^|;&<>]*)$"
+"""Prompt whose command prints several pressure files one after another."""
 UNLIMITED = r"^(hierarchical_[a-z_]+_limit) (92233720368547[0-9]{5})$"
 """memory.stat (v1) of a group without a limit."""
 PLACE = r"^(?:[^\t]*[$#%>] ?cd )?(/sys/fs/cgroup/[^ \t:]*)$"
@@ -69,6 +79,11 @@ SERVED = r"^([0-9]+:[0-9]+) (Read|Write) ([0-9]+)$"
 SPLIT = r"^(?:[0-9]+:[0-9]+ (?:Sync|Async|Discard|Total) [0-9]+|Total [0-9]+)$"
 DEVICE_LIMIT = r"^([0-9]+:[0-9]+) ([0-9]+)$"
 PRESSURE = r"^(some|full) avg10=([0-9.]+) avg60=([0-9.]+) avg300=([0-9.]+) total=([0-9]+)$"
+CPUS = r"^[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*$"
+"""List of processors or memory nodes, such as `0-3,7`."""
+CPUSET = r"^cpuset\."
+PRESSURES = ("cpu", "io", "irq", "memory")
+"""Files of pressure in the order of a glob; kernels without CONFIG_IRQ_TIME_ACCOUNTING have no `irq`."""
 VALUE = r"^(-?[0-9]+|max)(?: ([0-9]+))?$"
 
 _MEMORY = frozenset(
@@ -84,7 +99,7 @@ _USES = r"(?:current|peak|usage_in_bytes|max_usage_in_bytes|failcnt|usage)$"
 FORMAT = Format(
     kind="cgroup",
     variant="linux",
-    version="5",
+    version="6",
     systems=("linux",),
     tables=("counters", "params"),
     man="cgroups(7), kernel cgroup-v2",
@@ -142,12 +157,24 @@ def parse(source: Source, out: Tables, state: State) -> State:
         named_file = named_file or re.search(rf"^(.*/)?({_FILE})$", source.text.name)
         if named_file and "file" not in state:
             state |= {"group": named_file[1] or "", "file": named_file[2]}
+        several = re.match(r"(?:sudo )?cat ([^|;&<>]*pressure[^|;&<>]*)$", source.hints.command or "")
+        if several and not named_file and "several" not in state:
+            state["several"] = {"files": _files(several[1]), "at": -1, "last": ""}
+        is_other = line.str.contains(OTHER) & ~line.str.contains(PREFIXED)
         is_mark = line.str.contains(MARKED)
+        is_prompt = line.str.contains(PROMPT)
         is_place = line.str.contains(PLACE) & ~line.str.contains(CUT_FILE)
-        out.read(frame.filter(is_mark | line.str.contains(OTHER) | is_place)["line_no"])
+        out.read(frame.filter(is_mark | is_other | is_place)["line_no"])
+        frame = _several(frame, out, state)
+        none = pl.when(is_prompt).then(pl.lit(""))
         frame = frame.with_columns(
-            above=line.str.extract(MARKED, 2).forward_fill().fill_null(pl.lit(state.get("file"), pl.String)),
-            within=line.str.extract(MARKED, 1).forward_fill().fill_null(pl.lit(state.get("group"), pl.String)),
+            above=pl.coalesce(line.str.extract(MARKED, 2), none)
+            .forward_fill()
+            .fill_null(pl.lit(state.get("file"), pl.String))
+            .replace("", None),
+            within=pl.coalesce(line.str.extract(MARKED, 1), none)
+            .forward_fill()
+            .fill_null(pl.lit(state.get("group"), pl.String)),
             place=pl.when(is_place)
             .then(line.str.extract(PLACE, 1))
             .forward_fill()
@@ -155,10 +182,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
         )
         if len(frame):
             state |= {"file": frame["above"][-1], "group": frame["within"][-1], "place": frame["place"][-1]}
-        bare = pl.coalesce(line.str.extract(PREFIXED, 1), "within")
+        bare = pl.coalesce(line.str.extract(PREFIXED, 1), "several_group", "within")
         body = line.str.extract(PREFIXED, 3)
-        frame = frame.filter(~is_mark & ~line.str.contains(OTHER)).with_columns(
-            file=pl.coalesce(line.str.extract(PREFIXED, 2), "above").str.replace(HOST, "${1}.pressure"),
+        frame = frame.filter(~is_mark & ~is_other).with_columns(
+            file=pl.coalesce(line.str.extract(PREFIXED, 2), "several_file", "above").str.replace(HOST, "${1}.pressure"),
             group=_group(pl.when(bare == "").then(pl.coalesce("place", pl.lit(""))).otherwise(bare)),
             body=pl.coalesce(body, line).str.strip_chars(),
         )
@@ -171,10 +198,71 @@ def parse(source: Source, out: Tables, state: State) -> State:
     return state
 
 
+def _files(words: str) -> list[tuple[str, str]]:
+    """Return directory and file of each pressure file that a command's words name, in order; none if a word is another.
+
+    >>> _files("/proc/pressure/{cpu,io}")
+    [('/proc/', 'pressure/cpu'), ('/proc/', 'pressure/io')]
+    """
+    found: list[tuple[str, str]] = []
+    for word in words.split():
+        stem, tail = re.match(r"^(.*?)((?:/\*|\*\.pressure)?)$", word).groups()  # type: ignore[union-attr]
+        if tail:
+            names = [f"{stem}{f'/{p}' if tail == '/*' else f'{p}.pressure'}" for p in PRESSURES]
+        elif braces := re.match(r"^([^{}]*)\{([a-z,]+)\}([^{}]*)$", word):
+            names = [f"{braces[1]}{one}{braces[3]}" for one in braces[2].split(",")]
+        else:
+            names = [word]
+        named = [re.match(rf"^((?:[^ \t]*/)?)({_FILE})$", name) for name in names]
+        found += [(m[1], m[2]) for m in named if m and "pressure" in m[2]]
+        if not all(m and "pressure" in m[2] for m in named):
+            return []
+    return found
+
+
+def _several(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
+    """Name the file of each pressure line below a prompt that names several (columns several_group, several_file).
+
+    `state["several"]` holds the files, the index of the one that is being printed, and the word of its last line.
+    """
+    line = pl.col("line")
+    wanted = line.str.contains(PRESSURE) | line.str.contains(PROMPT)
+    found: dict[str, list[Any]] = {"line_no": [], "several_group": [], "several_file": []}
+    held = state.get("several")
+    if held or frame.select(line.str.contains(SEVERAL).any()).item():
+        for line_no, text in frame.filter(wanted).select("line_no", "line").iter_rows():
+            record = re.match(PRESSURE, text)
+            if record is None:
+                named = re.match(SEVERAL, text)
+                files = _files(named[1]) if named else []
+                held = {"files": files, "at": -1, "last": ""} if len(files) > 1 else None
+                if held:
+                    out.read([line_no])
+            elif held:
+                file = _printed(held, record[1])
+                if file:
+                    for key, value in zip(found, (line_no, *file), strict=True):
+                        found[key].append(value)
+    state["several"] = held
+    schema = {"line_no": frame.schema["line_no"], "several_group": pl.String, "several_file": pl.String}
+    return frame.join(pl.DataFrame(found, schema=schema), on="line_no", how="left", maintain_order="left")
+
+
+def _printed(held: dict[str, Any], word: str) -> tuple[str, str] | None:
+    """Return the file that a line beginning with `word` (some, full) belongs to, and move `held` on where the next begins."""
+    files: Sequence[Sequence[str]] = held["files"]
+    if word == "some" or held["last"] != "some":
+        held["at"] = next(
+            (n for n in range(held["at"] + 1, len(files)) if ("irq" in files[n][1]) == (word == "full")), len(files)
+        )
+    held["last"] = word
+    return (files[held["at"]][0], files[held["at"]][1]) if held["at"] < len(files) else None
+
+
 def _group(path: pl.Expr) -> pl.Expr:
     """Return the group's path below the mount, `/` for the root; NULL if no path was printed."""
     short = path.str.replace(
-        r"^.*/sys/fs/cgroup(?:/(?:cpu,cpuacct|cpuacct,cpu|cpu|memory|io|blkio|pids|unified))?/", "/"
+        r"^.*/sys/fs/cgroup(?:/(?:cpu,cpuacct|cpuacct,cpu|cpuset|cpu|memory|io|blkio|pids|unified))?/", "/"
     ).str.strip_chars_end("/")
     return pl.when(path.is_not_null() & (path != "") & ~path.str.ends_with("proc/")).then(
         pl.when(short == "").then(pl.lit("/")).otherwise(short)
@@ -279,6 +367,7 @@ def _pressure(frame: pl.DataFrame) -> pl.DataFrame:
         name = pl.concat_str(
             [pl.col("file"), body.str.extract(PRESSURE, 1), pl.lit(what)], separator=".", ignore_nulls=True
         )
+        # Lines of several files without a name look like samples of one: the total of such a line is no counter.
         parts.append(
             rows.select(
                 "line_no",
@@ -287,7 +376,7 @@ def _pressure(frame: pl.DataFrame) -> pl.DataFrame:
                 name=name,
                 value=body.str.extract(PRESSURE, place).cast(pl.Float64, strict=False),
                 unit=pl.lit(unit),
-                mode=pl.lit(mode),
+                mode=pl.when(pl.col("file").is_null()).then(pl.lit("level")).otherwise(pl.lit(mode)),
             )
         )
     return pl.concat(parts)
@@ -310,12 +399,31 @@ def _values(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _listed(text: str) -> float:
+    """Return how many numbers a list of processors names.
+
+    >>> _listed("0-3,7")
+    5.0
+    """
+    pairs = [(int(a), int(b or a)) for a, _, b in (one.partition("-") for one in text.split(","))]
+    return float(sum(max(0, b - a + 1) for a, b in pairs))
+
+
 def _params(frame: pl.DataFrame, out: Tables) -> None:
     """Write limits: a single value, quota and period of cpu.max, each key of io.max, and those of memory.stat that are none."""
     body, file = pl.col("body"), pl.col("file")
     # `max 12` in memory.events is a count, not a limit.
     other = file.str.contains(_USES) | file.str.contains(r"\.(?:stat|events|pressure)")
-    alone = frame.filter(body.str.contains(VALUE) & (~other).fill_null(False))
+    of_set = file.str.contains(CPUSET).fill_null(False)
+    listed = frame.filter(of_set & body.str.contains(CPUS)).select(
+        "line_no",
+        "t_local",
+        entity="group",
+        name=file,
+        value=body,
+        num=pl.when(file.str.contains(r"[._]cpus")).then(body.map_elements(_listed, return_dtype=pl.Float64)),
+    )
+    alone = frame.filter(body.str.contains(VALUE) & (~other).fill_null(False) & ~of_set)
     one, two = body.str.extract(VALUE, 1).cast(pl.Float64, strict=False), body.str.extract(VALUE, 2).cast(pl.Float64)
     limits = alone.select(
         "line_no",
@@ -343,5 +451,5 @@ def _params(frame: pl.DataFrame, out: Tables) -> None:
         value=body.str.extract(UNLIMITED, 2),
         num=pl.lit(None, pl.Float64),
     )
-    rows = pl.concat([limits, devices, _device_limits(frame), none]).sort("line_no", maintain_order=True)
+    rows = pl.concat([limits, listed, devices, _device_limits(frame), none]).sort("line_no", maintain_order=True)
     out.add("params", rows.with_columns(scope=pl.lit("cgroup"), active=pl.lit(True)))

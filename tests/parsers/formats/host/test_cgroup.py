@@ -141,3 +141,64 @@ def test_a_limit_of_memory_stat_that_is_none_is_a_setting_without_a_number():
     assert reading.table("counters")["name"].to_list() == ["cache", "rss"]
     bounded = read_bytes(text.format(536870912).encode())
     assert bounded.table("counters")["name"].to_list() == ["cache", "rss", "hierarchical_memory_limit"]
+
+
+ONE = "some avg10={0}.00 avg60=0.00 avg300=0.00 total={0}000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total={0}\n"
+ONLY_FULL = "full avg10=0.00 avg60=0.00 avg300=0.00 total=55\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "body", "files"),
+    [
+        ("cat /proc/pressure/{cpu,io,memory}", ONE.format(1) + ONE.format(2) + ONE.format(3), ["cpu", "io", "memory"]),
+        ("cat /proc/pressure/{irq,cpu}", ONLY_FULL + ONE.format(1), ["irq", "cpu"]),
+        ("sudo cat /proc/pressure/*", ONE.format(1) + ONE.format(2) + ONLY_FULL + ONE.format(3), ["cpu", "io", "irq", "memory"]),
+        ("cat /proc/pressure/*", ONE.format(1) + ONE.format(2) + ONE.format(3), ["cpu", "io", "memory"]),
+        ("cat /proc/pressure/memory /proc/pressure/cpu", ONE.format(1) + ONE.format(2), ["memory", "cpu"]),
+    ],
+)  # fmt: skip
+def test_several_files_of_pressure_under_one_prompt_keep_their_names(command: str, body: str, files: list[str]) -> None:
+    rows = read_bytes(f"web1 $ {command}\n{body}".encode()).table("counters")
+    assert list(dict.fromkeys(name.split(".")[0] for name in rows["name"])) == files
+    assert rows["delta"].null_count() == len(rows)
+    assert rows["sample"].unique().to_list() == [1]
+
+
+def test_pressure_that_no_file_names_does_not_grow():
+    text = ONE.format(1) + ONE.format(2) + ONE.format(9)
+    rows = read_bytes(text.encode(), Hints(kind="cgroup")).table("counters")
+    assert rows["name"].to_list()[3] == "some.total"
+    assert rows["mode"].unique().to_list() == ["level"]
+    assert rows["delta"].null_count() == len(rows)
+
+
+def test_more_lines_than_files_have_no_name():
+    text = f"$ cat /proc/pressure/{{cpu,io}}\n{ONE.format(1)}{ONE.format(2)}{ONE.format(3)}"
+    rows = read_bytes(text.encode()).table("counters")
+    assert rows["name"].to_list()[-1] == "full.total"
+
+
+def test_a_group_s_files_of_pressure_belong_to_the_group():
+    rows = read_bytes(f"# cat /sys/fs/cgroup/db/*.pressure\n{ONE.format(1)}{ONE.format(2)}".encode()).table("counters")
+    assert rows["item"].unique().to_list() == ["/db"]
+    assert rows["name"].to_list()[0] == "cpu.pressure.some.avg10"
+
+
+def test_a_value_under_a_prompt_of_another_file_is_not_that_of_the_file_before():
+    at = "/sys/fs/cgroup/cpuset/a.slice"
+    text = (
+        f"$ cat /sys/fs/cgroup/cpu/a.slice/cpu.cfs_period_us\n100000\n$ cat {at}/notify\n7\n"
+        f"$ cat {at}/cpuset.cpus\n0-3,7\n$ cat {at}/cpuset.mems\n1\n$ cat /sys/fs/cgroup/cpu/a.slice/cpu.stat\nnr_periods 9\n"
+    )
+    rows = read_bytes(text.encode(), Hints(kind="cgroup")).table("params")
+    assert rows.select("entity", "name", "value", "num").rows() == [
+        ("/a.slice", "cpu.cfs_period_us", "100000", 100000.0),
+        ("/a.slice", "cpuset.cpus", "0-3,7", 5.0),
+        ("/a.slice", "cpuset.mems", "1", None),
+    ]
+
+
+def test_a_limit_of_processes_on_a_prefixed_line_is_read():
+    rows = read_bytes(b"/sys/fs/cgroup/db/pids.max:4096\n/sys/fs/cgroup/db/pids.current:12\n")
+    assert rows.table("params").select("name", "num").rows() == [("pids.max", 4096.0)]
+    assert rows.table("counters")["name"].to_list() == ["pids.current"]
