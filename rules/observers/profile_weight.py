@@ -15,7 +15,7 @@ Tuning Guide (time model: idle events are no database time).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +82,9 @@ IDLE_LOOP = (
 )
 """Functions in which a processor of Linux, Solaris or AIX runs when nothing wants it."""
 
+PROFILING = r"(?i)^profiling interrupt"
+"""Sections of lockstat that are no locks: with -I it counts where a timer interrupt found each processor."""
+
 IDLE_COMM = r"^(?:swapper(?:/\d+)?|\[?idle\]?|wait)$"
 """Names of the thread in which an idle processor runs."""
 
@@ -120,10 +123,9 @@ def _runs_idle(name: str) -> pl.Expr:
 def _symbols(case: CaseTables) -> Iterator[Sighting]:
     """Yield functions of listings: the mean of their own share over the screens."""
     group = [*PLACE_COLUMNS, "part", "event"]
-    rows = case.scan(
-        "profile_symbols",
-        [*group, "line_no", "line_end", "frame", "pct", "self_pct", "comm", "symbol", "kernel", "dso"],
-    ).with_columns(
+    columns = [*group, "line_no", "line_end", "frame", "pct", "self_pct", "comm", "symbol", "kernel", "dso"]
+    listed = [case.scan("profile_symbols", columns), _interrupted(case, columns)]
+    rows = pl.concat(listed, how="diagonal_relaxed").with_columns(
         pl.when(pl.col("self_pct").is_not_null()).then(_number("self_pct")).otherwise(_number("pct")).alias("own"),
         _runs_idle("symbol").alias("idle"),
     )
@@ -170,6 +172,21 @@ def _symbols(case: CaseTables) -> Iterator[Sighting]:
         after = small.pop(tuple(one[c] for c in group), None)
         yield owner if after is None else _with_next(owner, after)
     yield from _idle(made)
+
+
+def _interrupted(case: CaseTables, columns: Sequence[str]) -> pl.LazyFrame:
+    """Return the rows of `lockstat -I` as functions of a profile: the interrupt found the processor in the caller.
+
+    Sections with stacks are left out: their leaves are told from these.
+    """
+    place_ = [c for c in columns if c in (*PLACE_COLUMNS, "part", "event", "line_no", "line_end")]
+    of_part = ["artifact_id", "part"]
+    return (
+        case.scan("locks", [*place_, "pct", "caller"])
+        .filter(pl.col("event").str.contains(PROFILING) & pl.col("caller").is_not_null())
+        .join(case.scan("profile_stacks", of_part).unique(), on=of_part, how="anti", nulls_equal=True)
+        .select(*place_, "pct", pl.col("caller").alias("symbol"), pl.lit(True).alias("kernel"))
+    )
 
 
 def _with_next(one: Sighting, after: Mapping[str, Any]) -> Sighting:
@@ -455,7 +472,7 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
         .with_columns(pl.col("n").cast(pl.Float64))
         .with_columns(pl.when(amount.is_finite()).then(amount).alias("ns"))
         .filter(pl.col("lock").is_not_null() | pl.col("caller").is_not_null())
-        .filter(~pl.col("event").fill_null("").str.contains(r"(?i)\bhold"))
+        .filter(~pl.col("event").fill_null("").str.contains(rf"(?i)\bhold|{PROFILING}"))
     )
     whole = rows.group_by(group).agg(pl.col("ns").sum().alias("whole_ns"), pl.len().alias("of"))
     at = pl.coalesce("ns", "pct").fill_null(0.0).arg_max()

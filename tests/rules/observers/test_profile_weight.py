@@ -235,6 +235,28 @@ def test_printed_percents_of_a_call_graph_are_told_and_small_callees_are_not() -
     assert [c.line_from for s in made if s.kind == "caller" for c in s.lines] == [3, 1, 4]
 
 
+def interrupts(*rows: tuple[str, float]) -> list[dict[str, Any]]:
+    event = "Profiling interrupt"
+    return [{"event": event, "lock": "cpu[3]", "caller": f"{c}+0x1c", "pct": p, "n": 100, "mean_ns": 4e7} for c, p in rows]  # fmt: skip
+
+
+def test_a_profile_of_lockstat_is_no_waiting_for_locks() -> None:
+    work, idle = seen(locks=interrupts(("cpu_halt", 70.0), ("bzero", 20.0), ("copyin", 1.0)))
+    assert work.headline == "bzero itself has 20 % of the samples of Profiling interrupt (66.7 % without the idle loop)"
+    assert idle.headline == "70 % of the samples are the idle loop"
+
+
+def test_an_idle_machine_in_a_profile_of_lockstat_is_idle() -> None:
+    (idle,) = seen(locks=interrupts(("cpu_halt", 98.0), ("bzero", 0.1)))
+    assert idle.idle == "the processors had nothing to do"
+
+
+def test_a_profile_of_lockstat_with_stacks_is_told_from_these() -> None:
+    held = [stack(90, "bzero", "main"), stack(10, "copyin", "main")]
+    made = seen(locks=interrupts(("main", 90.0)), profile_stacks=[{**one, "event": "lock"} for one in held])
+    assert [s.subject for s in made] == ["bzero", "copyin"]
+
+
 def test_a_lock_in_several_rows_is_told_with_its_largest_row_and_its_longest_wait() -> None:
     (made,) = seen(locks=[
         {"event": "rwsem:W", "caller": "map", "n": 10, "mean_ns": 4e8, "max_ns": 5e8},
