@@ -9,13 +9,13 @@ bounds are its practice: 80 % for what queues at random arrivals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from rules.derived.derived_table import CaseTables
-from rules.observers.observer import Observer, Sighting
+from rules.observers.observer import MOST_LINES, Observer, Sighting
 from rules.observers.samples import KEYS, SERIES, Beside, Measure, sampled, sightings
 
 OBSERVER = Observer(
@@ -38,6 +38,9 @@ STOLEN_PCT = 5.0
 
 WAITING_PCT = 20.0
 """Bound of time in which processors were idle while reads or writes were under way."""
+
+INTERRUPT_PCT = 20.0
+"""Bound of time in interrupts: of four processors it is nearly one that no program can have (Linux proc_stat(5): irq, softirq)."""
 
 SYSTEM_PCT = 40.0
 """Bound of time in the kernel: programs do their work outside of it."""
@@ -64,8 +67,11 @@ MEMORY = (
 """What tells whether memory is short at all, and for whom: a limit of a group makes its programs swap while much is free."""
 
 VMSTAT = ["r", "b", "idle", "wa", "st", "sys", "cs", "sr", "so_kbps", "si_kbps", "usr", "nice", "load1"]
-VMSTAT += ["api_kbps", "apo_kbps", "swap_used_kb", "swap_free_kb", *(b.column for b in MEMORY)]
-MPSTAT = ["idle", "wa", "st", "sys", "usr", "nice"]
+VMSTAT += ["irq", "soft", "api_kbps", "apo_kbps", "swap_used_kb", "swap_free_kb", *(b.column for b in MEMORY)]
+MPSTAT = ["idle", "wa", "st", "sys", "usr", "nice", "irq", "soft"]
+_INTERRUPTS = pl.sum_horizontal("irq", "soft")
+"""Time in hard and soft interrupts, which mpstat and top of Linux and BSD do not count as time of the kernel."""
+
 _IDLE = pl.col("idle").fill_null(100.0 - pl.col("usr") - pl.col("sys"))
 
 HOST = (
@@ -81,6 +87,8 @@ HOST = (
         beside=(
             Beside("usr", "%", "programs took {value}"),
             Beside("sys", "%", "the kernel {value}"),
+            Beside("irq", "%", "hard interrupts {value}"),
+            Beside("soft", "%", "soft interrupts {value}"),
         ),
     ),
     Measure(
@@ -99,7 +107,7 @@ HOST = (
     ),
     Measure(
         "cpu_sys_pct",
-        pl.col("sys"),
+        pl.col("sys") + _INTERRUPTS,
         "%",
         SYSTEM_PCT,
         "The kernel took {value} of the processors ({worst} at worst)",
@@ -107,6 +115,22 @@ HOST = (
         100.0,
         told=True,
         seen=({"counter": "cpu_sys_pct"},),
+    ),
+    Measure(
+        "cpu_interrupt_pct",
+        pl.when(pl.any_horizontal(pl.col("irq", "soft").is_not_null())).then(_INTERRUPTS),
+        "%",
+        INTERRUPT_PCT,
+        "Interrupts took {value} of the processors ({worst} at worst)",
+        "interrupts",
+        100.0,
+        told=True,
+        seen=({"counter": "cpu_interrupt_pct"},),
+        beside=(
+            Beside("irq", "%", "hard interrupts took {value}"),
+            Beside("soft", "%", "soft interrupts took {value}"),
+            Beside("idle", "%", "the processors were idle {value}"),
+        ),
     ),
     Measure(
         "cpu_wait_io_pct",
@@ -242,7 +266,14 @@ def _host(case: CaseTables) -> Iterator[Sighting]:
     yield from sightings(_all_processors(case), [m for m in HOST if m.name in OF_PROCESSORS])
 
 
-OF_PROCESSORS = ("cpu_busy_pct", "cpu_user_pct", "cpu_sys_pct", "cpu_wait_io_pct", "cpu_steal_pct")
+OF_PROCESSORS = (
+    "cpu_busy_pct",
+    "cpu_user_pct",
+    "cpu_sys_pct",
+    "cpu_interrupt_pct",
+    "cpu_wait_io_pct",
+    "cpu_steal_pct",
+)
 
 
 def _all_processors(case: CaseTables) -> pl.LazyFrame:
@@ -279,6 +310,7 @@ def _pressure(case: CaseTables) -> Iterator[Sighting]:
             ),
         )
     )
+    found: list[Sighting] = []
     for resource in ("cpu", "memory", "io"):
         text = pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
         m = Measure(
@@ -295,7 +327,25 @@ def _pressure(case: CaseTables) -> Iterator[Sighting]:
                 Beside("avg300", "%", "that of five minutes {value}"),
             ),
         )
-        yield from sightings(rows.filter(text.str.contains(rf"\b{resource}\b")), [m], ["item", "name"])
+        found += sightings(rows.filter(text.str.contains(rf"\b{resource}\b")), [m], ["item", "name"])
+    yield from _with_quiet(found)
+
+
+def _with_quiet(found: Sequence[Sighting]) -> Iterator[Sighting]:
+    """Yield measures of pressure; the largest of each artifact also says for which resources nobody waited at all."""
+    quiet: dict[int, list[Sighting]] = {}
+    for one in found:
+        if one.value == 0 and one.beside is None:
+            quiet.setdefault(one.lines[0].artifact, []).append(one)
+    told: set[int] = set()
+    for one in sorted(found, key=lambda s: -s.value):
+        artifact = one.lines[0].artifact
+        others = quiet.get(artifact, []) if one.value > 0 and artifact not in told else []
+        told.add(artifact)
+        words = " or ".join(dict.fromkeys(o.name.removesuffix("_pressure_pct") for o in others))
+        beside = "; ".join(filter(None, (one.beside, f"nobody waited for {words}" if words else None)))
+        lines = (*one.lines, *(replace(o.lines[0], role="no pressure") for o in others))[:MOST_LINES]
+        yield replace(one, beside=beside or None, lines=lines)
 
 
 FREE = ("MemAvailable", "MemFree")

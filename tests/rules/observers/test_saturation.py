@@ -154,3 +154,34 @@ def test_blocked_threads_are_told_by_their_most_where_half_of_the_samples_have_n
     made = seen(vmstat=[{"b": v} for v in (0.0, 0.0, 0.0, 3.0)])["blocked_threads"]
     assert made.headline == "Up to 3 threads were blocked, as a rule for reads and writes (0 in the median)"
     assert not made.normal
+
+
+@pytest.mark.parametrize(("soft", "stands"), [(9.0, True), (0.5, False)])
+def test_interrupts_are_told_beside_the_kernel_s_own_time_and_count_as_the_kernel_s(soft: float, stands: bool) -> None:
+    row = {"usr": 0.4, "sys": 0.5, "irq": 11.0, "soft": soft, "idle": 88.1 - soft}
+    made = seen(vmstat=[row])
+    assert made["cpu_interrupt_pct"].normal is not stands
+    assert made["cpu_sys_pct"].value == pytest.approx(11.5 + soft)
+    assert f"hard interrupts 11 %, soft interrupts {'9' if stands else '0.50'} %" in (made["cpu_busy_pct"].beside or "")
+
+
+def test_a_tool_that_prints_no_interrupts_has_no_measure_of_them() -> None:
+    made = seen(vmstat=[{"usr": 1.0, "sys": 2.0, "idle": 97.0}], mpstat=[{"cpu": 0, "sys": 1.0, "idle": 99.0}])
+    assert "cpu_interrupt_pct" not in made
+    assert made["cpu_sys_pct"].value == 2.0
+
+
+def test_interrupts_of_single_processors_are_those_of_all() -> None:
+    rows = [{"sample": 1, "cpu": n, "idle": 50.0, "sys": 0.0, "irq": 0.0, "soft": 50.0 * n} for n in range(2)]
+    assert seen(mpstat=rows)["cpu_interrupt_pct"].value == 25.0
+
+
+def test_pressure_of_a_quiet_host_says_for_what_nobody_waited() -> None:
+    rows = [
+        {"grp": "cgroup", "name": f"{resource}.pressure.some.avg10", "value": value}
+        for resource, value in (("cpu", 0.5), ("io", 0.0), ("memory", 0.0))
+    ]
+    made = seen(counters=rows)["cpu_pressure_pct"]
+    assert made.normal
+    assert made.beside == "nobody waited for memory or io"
+    assert [(line.line_from, line.role) for line in made.lines[1:]] == [(4, "no pressure"), (3, "no pressure")]

@@ -23,12 +23,12 @@ begin with their file; pressure of /proc/pressure has the names of a group's fil
 of the group; `num` of cpuset.cpus is how many processors the list names). Clock: none; wall-local under marks.
 Traps: `max` means that there is no limit: `num` is NULL. `num` of cpu.max is cores (quota / period). throttled_usec (v2) is microseconds,
 throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 also has totals that include the children (`total_...`). A value alone
-(`max`, `200000 100000`) means nothing without the file's name: it is read only below a name, a mark or a prompt with `cat FILE` (one
-value under one prompt is not recognised); any other prompt ends what the file's name covers. One prompt may name several pressure
-files, by braces, a glob or one after another: the next file begins at `some`, or at a second `full` (pressure of interrupts has no
-`some`). Pressure without a file's name has no total that could grow: the next line may be of another file. The group is the file's directory, else the directory of pwd or cd. v1 prints 2^63 less a page
-for no limit, also in memory.stat: a row of params without a number. Known gaps: hugetlb, other files of cpuset, rdma, memory.numa_stat (lines are
-recognised, figures are not stored).
+(`max`, `200000 100000`) means nothing without the file's name: it is read only below a name, a mark or a prompt with `cat FILE` (one value
+under one prompt is not recognised); any other prompt ends what the file's name covers. One prompt may name several pressure files, by
+braces, a glob or one after another: the next file begins at `some`, or at a second `full` (pressure of interrupts has no `some`). Pressure
+without a file's name has no total that could grow: the next line may be of another file. The group is the file's directory, else the
+directory of pwd or cd. v1 prints 2^63 less a page for no limit, also in memory.stat: a row of params without a number.
+Known gaps: hugetlb, other files of cpuset, rdma, memory.numa_stat (lines are recognised, figures are not stored).
 """
 
 from __future__ import annotations
