@@ -41,6 +41,10 @@ BUSY_PCT = 50.0
 HOLDS = 1 / 3
 """Minimum part of the memory that one process holds to be worth a word."""
 
+OF_MACHINE = 0.1
+"""Minimum part of the machine's memory that a process holds to be worth a word, where that is known: less leaves nearly
+all of it to others, however little the others of the listing hold."""
+
 ALIKE = 50
 """Minimum number of processes of one program that is worth a word: pools are usually smaller."""
 
@@ -114,11 +118,20 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
         pl.coalesce("comm", pl.col("args").str.extract(r"^\S*?([^/\s]+)(?:\s|$)"), pl.lit("a process")).alias("who")
     )
     yield from _largest(named, "cpu_pct", "of a processor", "%", BUSY_PCT, None)
-    yield from _largest(named, "rss_kb", "of memory", "kB", None, HOLDS)
+    yield from _largest(
+        named.join(_totals(case), on="artifact_id", how="left"), "rss_kb", "of memory", "kB", None, HOLDS
+    )
     dead = (pl.col("ending") == "defunct").fill_null(value=False) | pl.col("state").fill_null("").str.starts_with("Z")
     yield from _counted(named.filter(dead), [], ZOMBIES, "zombies", "{n} processes have ended and are not waited for")
     alive = named.filter(~dead & ~pl.col("who").str.contains(KERNEL))
     yield from _counted(alive, ["who"], ALIKE, "processes", "{n} processes of {who} are listed")
+
+
+def _totals(case: CaseTables) -> pl.LazyFrame:
+    """Return the memory of the machine of each artifact that prints it, in kB."""
+    whole = (pl.col("name") == "MemTotal") & (pl.col("value") > 0) & (pl.col("unit").fill_null("kb") == "kb")
+    rows = case.scan("meminfo", ["artifact_id", "name", "value", "unit"]).filter(whole)
+    return rows.group_by("artifact_id").agg(pl.col("value").max().alias("machine_kb"))
 
 
 def _largest(
@@ -130,6 +143,7 @@ def _largest(
     kernels = pl.col("who").str.contains(KERNEL) | ((pl.col("rss_kb") == 0) & (pl.col("vsz_kb") == 0))
     kernels = (kernels & ~pl.col("state").fill_null("").str.starts_with("Z")).fill_null(value=False).alias("kernels")
     value = pl.col(column)
+    of_machine = 100.0 * pl.col("rss_kb") / pl.col("machine_kb") if part else pl.lit(None, pl.Float64)
     each = (
         rows.filter(value.is_not_null() & value.is_finite() & (value >= 0))
         .group_by(key)
@@ -137,7 +151,7 @@ def _largest(
             value.median().alias("v"),
             value.max().alias("worst"),
             pl.len().alias("n"),
-            pl.col("mem_pct").median(),
+            pl.coalesce("mem_pct", of_machine).median().alias("mem_pct"),
             pl.col("ppid").first(),
             kernels.all(),
             pl.col("line_no").get(value.arg_max()),
@@ -177,16 +191,18 @@ def _largest(
         stands = (
             row["v"] >= least if least is not None else max(own_share, of_host) >= (part or 1.0) and row["listed"] > 1
         )
+        # Whether it holds much of the machine, or more and more, one listing without that figure does not tell.
+        much = part is None or of_host >= part
+        if part is not None and row["mem_pct"] is not None:
+            stands = stands and of_host >= OF_MACHINE
         if not stands and not first:
             continue
         who = process_words(row["who"], row["pid"])
         took = "took" if unit == "%" else "holds"
         worst = f", {figure(row['worst'], unit)} at most in {row['n']} samples" if row["n"] > 1 else ""
         whole = f", {figure(100 * own_share, '%')} of what the {row['listed']:,} listed {took.replace('holds', 'hold')}"
-        named: tuple[Seen, ...] = (
-            {"process": str(row["who"]), "counter": f"ps.{column}"},
-            {"process": str(row["who"])},
-        )
+        process: Seen = {"process": str(row["who"])}
+        named: tuple[Seen, ...] = ({**process, "counter": f"ps.{column}"}, process) if much else (process,)
         yield Sighting(
             "consumer",
             who,

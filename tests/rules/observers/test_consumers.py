@@ -52,6 +52,23 @@ def test_the_memory_of_the_host_counts_too() -> None:
     assert made[0].share == pytest.approx(0.61)
 
 
+@pytest.mark.parametrize(
+    ("percent", "normal", "named"), [(0.6, True, False), (12.0, False, False), (40.0, False, True)]
+)
+def test_most_of_a_short_listing_may_be_little_of_the_machine(percent: float, normal: bool, named: bool) -> None:
+    made = listing({"rss_kb": 48_000.0, "mem_pct": percent}, *[{"rss_kb": 20_000.0, "mem_pct": 0.2} for _ in range(4)])
+    assert made[0].normal is normal
+    assert any("counter" in one for one in made[0].seen) is named
+
+
+def test_the_memory_of_the_machine_stands_in_the_head_of_the_listing() -> None:
+    rows = [{"line_no": n, "pid": n, "comm": f"c{n}", "rss_kb": kb} for n, kb in ((3, 48_000.0), (4, 9_000.0))]
+    for machine, normal in ((8_000_000.0, True), (64_000.0, False)):
+        head = [{"line_no": 1, "name": "MemTotal", "value": machine, "unit": "kb"}]
+        made = [s for s in observe(Case.of_tables({"ps": rows, "meminfo": head})) if s.name == "rss_kb"]
+        assert made[0].normal is normal
+
+
 def test_samples_are_told_by_their_median_with_the_worst_line() -> None:
     rows = [
         {"line_no": n, "sample": n, "pid": 7, "comm": "java", "cpu_pct": v}
