@@ -96,6 +96,9 @@ BURST_TIMES = 5.0
 BURST_LINES = 10
 """Minimum number of lines of a burst: fewer come together by chance."""
 
+LEFT_OUT = r"^(?:\[ *[0-9.]+\] )?[A-Za-z0-9_]+: ([0-9]+) callbacks suppressed"
+"""Line with which the kernel of Linux says how many messages it left out before the next one (lib/ratelimit.c)."""
+
 QUOTED, QUOTED_END = 160, 45
 """Maximum number of characters of a line in a headline, and how many of them are its end: there stands the reason."""
 
@@ -169,7 +172,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     since_start = case.table("artifacts", ["artifact_id", "clock_kind"]).filter(pl.col("clock_kind") == "boot-relative")
     made = made.with_columns(pl.col("artifact_id").is_in(since_start["artifact_id"].implode()).alias("since_start"))
     return sorted(
-        _sightings(made, _continuing(case)), key=lambda s: (s.kind != "error", -(s.share or 0.0), s.lines[0].line_from)
+        _sightings(made, _continuing(case), _left_out(case)),
+        key=lambda s: (s.kind != "error", -(s.share or 0.0), s.lines[0].line_from),
     )
 
 
@@ -197,7 +201,9 @@ def _rank() -> pl.Expr:
     )
 
 
-def _sightings(made: pl.DataFrame, continuing: Mapping[Place, tuple[str, str]]) -> Iterator[Sighting]:
+def _sightings(
+    made: pl.DataFrame, continuing: Mapping[Place, tuple[str, str]], left_out: Mapping[Place, int]
+) -> Iterator[Sighting]:
     known: list[Known] = []
     complaints: dict[int, int] = {}
     for row in made.iter_rows(named=True):
@@ -219,6 +225,7 @@ def _sightings(made: pl.DataFrame, continuing: Mapping[Place, tuple[str, str]]) 
             "joins": joins.get(key),
             "of_event": reports.get(key, row["n"]),
             "behind": _behind(row, continuing),
+            "left_out": left_out.get((row["artifact_id"], row["first"] - 1)),
         }
         yield _sighting(whole, kind, _names(row))
 
@@ -313,6 +320,14 @@ def _continuing(case: CaseTables) -> dict[Place, tuple[str, str]]:
     return {(a, line): (severity, text) for a, line, severity, text in rows.collect(engine="streaming").iter_rows()}
 
 
+def _left_out(case: CaseTables) -> dict[Place, int]:
+    """Return how many messages the kernel says it left out before the next line, by the place of that remark."""
+    rows = case.scan("logs", ["artifact_id", "line_no", "text"], pl.col("text").str.contains(LEFT_OUT).fill_null(False))
+    n = pl.col("text").str.extract(LEFT_OUT).cast(pl.Int64, strict=False)
+    held = rows.select("artifact_id", "line_no", n).drop_nulls().head(MOST_CONTINUING).collect(engine="streaming")
+    return {(a, line): n for a, line, n in held.iter_rows()}
+
+
 def _behind(row: Mapping[str, Any], lines: Mapping[Place, tuple[str, str]]) -> list[tuple[int, str, str]]:
     """Return the lines that continue the first of a complaint: number, severity and text. A statement says the least."""
     found: list[tuple[int, str, str]] = []
@@ -334,6 +349,8 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         # A kernel's log has its stamps in seconds: up to here they are still found by eye.
         at = f"{row['t_from']:,.3f} s" if row["t_from"] < STAMPED_S else figure(row["t_from"], "s")
         times += f", {at} after the start"
+    if row["left_out"]:
+        times += f", {row['left_out']:,} more left out by the log before it"
     if burst:
         times += f", {row['peak']:,} of them within one minute"
     errors, lines = row["errors"], row["lines"]
@@ -354,6 +371,7 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     ends, text = row["line_end"] or row["first"], str(row["text"])
     if ends > row["first"] and text.count("\n") == ends - row["first"]:
         cited.append((ends, quoted(text.rsplit("\n", 1)[1], QUOTED_TOO)))
+    cited += [(row["first"] - 1, "left out before")] if row["left_out"] else []
     cited += [(line, f"{name}: {said_too}") for line, name, said_too in row["behind"]]
     return Sighting(
         kind=kind,

@@ -210,3 +210,18 @@ def test_a_time_after_the_start_is_told_as_its_stamp_has_it(t: float, says: str)
         "artifacts": [{"clock_kind": "boot-relative"}],
     }
     assert any(says in s.headline for s in observe(Case.of_tables(rows)))
+
+
+def test_what_the_log_left_out_before_a_line_is_told_with_it() -> None:
+    rows = [
+        {"line_no": n, "text": text, "source": "kernel"}
+        for n, text in (
+            (4, "[    9.100000] ratelimit_user: 77 callbacks suppressed"),
+            (5, "drv0: transfer failed, code 4"),
+        )
+    ]
+    found = [s for s in observe(Case.of_tables({"logs": rows})) if "transfer failed" in s.headline]
+    assert found[0].headline.startswith('Once, 77 more left out by the log before it: "drv0: transfer failed')
+    assert any((line.line_from, line.role) == (4, "left out before") for line in found[0].lines)
+    alone = [s for s in observe(Case.of_tables({"logs": rows[1:]})) if "transfer failed" in s.headline]
+    assert alone[0].headline.startswith('Once: "drv0')
