@@ -301,6 +301,7 @@ cpu_no INT - : CPU last run on
 rss_kb NUM kB : resident
 vsz_kb NUM kB : virtual
 cpu_pct NUM % : CPU share
+cpu_all BOOL - : CPU share is of all processors
 mem_pct NUM % : memory share
 cpu_time_s NUM s : CPU time used
 start_text TEXT - : start time as printed

@@ -108,12 +108,19 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
         "state",
         "ending",
         "cpu_pct",
+        "cpu_all",
+        "cpu_no",
         "rss_kb",
         "vsz_kb",
         "mem_pct",
         "nlwp",
     ]
     rows = case.scan("ps", columns).filter(pl.col("lwp").is_null())
+    # A listing does not name all processors: there are at least as many as the highest number.
+    fewest = pl.max_horizontal(pl.col("cpu_no").max().over("artifact_id") + 1, "ncpu")
+    rows = rows.join(_processors(case), on="artifact_id", how="left").with_columns(
+        pl.when("cpu_all").then(pl.when(fewest > 1).then(fewest)).alias("of_cpus")
+    )
     named = rows.with_columns(
         pl.coalesce("comm", pl.col("args").str.extract(r"^\S*?([^/\s]+)(?:\s|$)"), pl.lit("a process")).alias("who")
     )
@@ -125,6 +132,12 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
     yield from _counted(named.filter(dead), [], ZOMBIES, "zombies", "{n} processes have ended and are not waited for")
     alive = named.filter(~dead & ~pl.col("who").str.contains(KERNEL))
     yield from _counted(alive, ["who"], ALIKE, "processes", "{n} processes of {who} are listed")
+
+
+def _processors(case: CaseTables) -> pl.LazyFrame:
+    """Return how many processors the host of each artifact has, where a listing of the machine says so."""
+    known = case.scan("hosts", ["host", "ncpu"]).filter(pl.col("ncpu") > 0).group_by("host").agg(pl.col("ncpu").max())
+    return case.scan("ps", ["artifact_id", "host"]).unique().join(known, on="host").select("artifact_id", "ncpu")
 
 
 def _totals(case: CaseTables) -> pl.LazyFrame:
@@ -153,6 +166,8 @@ def _largest(
             pl.len().alias("n"),
             pl.coalesce("mem_pct", of_machine).median().alias("mem_pct"),
             pl.col("ppid").first(),
+            pl.col("cpu_all").fill_null(value=False).any(),
+            pl.col("of_cpus").max(),
             kernels.all(),
             pl.col("line_no").get(value.arg_max()),
             pl.col("t_local").min().alias("t_from"),
@@ -189,7 +204,9 @@ def _largest(
         seen.add(row["artifact_id"])
         of_host = (row["mem_pct"] or 0.0) / 100.0
         stands = (
-            row["v"] >= least if least is not None else max(own_share, of_host) >= (part or 1.0) and row["listed"] > 1
+            row["v"] * (row["of_cpus"] or 1) >= least
+            if least is not None
+            else max(own_share, of_host) >= (part or 1.0) and row["listed"] > 1
         )
         # Whether it holds much of the machine, or more and more, one listing without that figure does not tell.
         much = part is None or of_host >= part
@@ -202,11 +219,14 @@ def _largest(
         worst = f", {figure(row['worst'], unit)} at most in {row['n']} samples" if row["n"] > 1 else ""
         whole = f", {figure(100 * own_share, '%')} of what the {row['listed']:,} listed {took.replace('holds', 'hold')}"
         process: Seen = {"process": str(row["who"])}
+        whose, one = (of, None) if unit != "%" or not row["cpu_all"] else ("of all processors", row["of_cpus"])
+        if one:
+            worst += f", at least {figure(row['v'] * one, '%')} of one (there are {one} processors or more)"
         named: tuple[Seen, ...] = ({**process, "counter": f"ps.{column}"}, process) if much else (process,)
         yield Sighting(
             "consumer",
             who,
-            f"{who} {took} {figure(row['v'], unit)} {of}{worst}{whole if row['listed'] > 1 else ''}",
+            f"{who} {took} {figure(row['v'], unit)} {whose}{worst}{whole if row['listed'] > 1 else ''}",
             column,
             row["v"],
             unit,

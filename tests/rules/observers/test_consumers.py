@@ -40,6 +40,19 @@ def test_nobody_works_at_all() -> None:
     assert listing({"cpu_pct": 0.0}, {"cpu_pct": None}, {"cpu_pct": float("nan")}) == []
 
 
+@pytest.mark.parametrize(("percent", "normal"), [(30.0, False), (20.0, True)])
+def test_a_share_of_all_processors_counts_as_often_as_there_are_some(percent: float, normal: bool) -> None:
+    made = listing({"cpu_pct": percent, "cpu_all": True, "cpu_no": 0}, {"cpu_pct": 0.5, "cpu_all": True, "cpu_no": 1})
+    assert made[0].normal is normal
+    both = f"{2 * percent:.0f} % of one (there are 2 processors or more)"
+    assert f"took {percent:.0f} % of all processors, at least {both}" in made[0].headline
+
+
+def test_a_share_of_all_processors_of_which_nobody_knows_how_many_there_are() -> None:
+    made = listing({"cpu_pct": 60.0, "cpu_all": True}, {"cpu_pct": 1.0, "cpu_all": True})
+    assert "took 60 % of all processors, 98.4 % of what the 2 listed took" in made[0].headline
+
+
 @pytest.mark.parametrize(("kb", "normal"), [(1000.0, False), (300.0, True)])
 def test_a_third_of_the_memory(kb: float, normal: bool) -> None:
     made = listing({"rss_kb": kb}, *[{"rss_kb": 200.0} for _ in range(8)])

@@ -22,6 +22,7 @@ leading one is a report whose rows were cut off. SIZE and RSS carry K, M, G; top
 PROCESS/NLWP is split at the last slash; names may contain slashes and blanks. The counts of -m are those of one interval:
 they become rates only where the interval is known. The first report of prstat -m covers the process's whole life: `first` is set
 where the command stands above. The tool cuts long names of zones and users and ends them with `*`.
+CPU of prstat and %CPU of BusyBox's top (which also prints %VSZ) are shares of all processors together: see cpu_all.
 Known gaps: topas -D, -L and -C, PgSp and RES of its processes, top's bars (key t), prstat -H's table of groups.
 """
 
@@ -57,7 +58,7 @@ FORMATS = tuple(
     Format(
         kind="prstat",
         variant=variant,
-        version="3" if variant == "top" else "2",
+        version="4" if variant == "top" else "3",
         systems=systems,
         tables=("ps", "microstates", "vmstat", "meminfo", "mpstat", "iostat", "counters", "hosts"),
         man=man,
@@ -88,6 +89,8 @@ FORMATS = tuple(
 )
 
 _OF_PRSTAT = {"PROCESS/NLWP", "PROCESS/LWPID", "PROCESS/LWP"}
+_OF_ALL = {*_OF_PRSTAT, "%VSZ"}
+"""Words of headings under which the CPU share is one of all processors together: prstat, and top of BusyBox."""
 _OF_TOP = {"TIME+", "VIRT", "RES", "WCPU", "%WCPU", "THR", "#TH", "%VSZ", "SHARE"}
 GROUPS = {"USERNAME": "prstat_user", "ZONE": "prstat_zone", "PROJECT": "prstat_project"}
 GROUP_HEADING = (
@@ -203,6 +206,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
                 continue
             base = group.select("line_no", "sample", "t_local")
             process = _process(cells, "LWP" in heading.split()[-1].replace("NLWP", ""))
+            if "cpu_pct" in process.columns and _OF_ALL & set(heading.split()):
+                process = process.with_columns(cpu_all=pl.col("cpu_pct").is_not_null())
             found.append(process.join(base, on="line_no"))
             if "usr" in cells.columns:
                 states.append(_microstates(cells, process, interval).join(base, on="line_no"))

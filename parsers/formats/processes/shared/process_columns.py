@@ -160,7 +160,8 @@ SUM_CELLS = {
 def columns(heading: str) -> tuple[tuple[str, str], ...]:
     """Return the column name (or the heading itself in brackets) and the type for each word of a header.
 
-    Only the last command takes the rest of a line. `CPU` is a share in prstat and together with `TIME`, a number elsewhere.
+    Only the last command takes the rest of a line. `CPU` is a share in prstat and together with `TIME`, the processor's number in
+    top of BusyBox, and another number elsewhere.
     """
     words = heading.split()
     command = next((i for i, w in enumerate(words) if _HEADS.get(w, ("", ""))[1] == "rest"), len(words))
@@ -176,6 +177,8 @@ def columns(heading: str) -> tuple[tuple[str, str], ...]:
             name = f"({word} {place})"
         if word == "CPU" and "TIME" in words and place > 0:
             name, kind = "cpu_pct", "pct"
+        if word == "CPU" and "%VSZ" in words:
+            name, kind = "cpu_no", "int"
         if kind == "rest" and place < len(words) - 1:
             name, kind = ("command", "name") if named_first else (name, "word")
         if name in (n for n, _ in named):

@@ -259,3 +259,17 @@ def test_older_heads_of_top_give_the_same_figures_of_memory_and_those_of_other_s
 
 
 PLAIN_TOP = Hints(kind="prstat", variant="top")
+
+
+@pytest.mark.parametrize(
+    ("text", "share", "processor"),
+    [
+        (" PID  PPID USER     STAT   VSZ %VSZ CPU %CPU COMMAND\n  41     2 root     RW       0  0.0   3 24.8 [worker]\n", True, 3),
+        (HEAD + "  2023 root     4800K 3424K cpu5    20    0   0:18:51  37% jobs/1\n", True, 5),
+        ("  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n"
+         "    7 root      20   0    4800   3424    100 R  37.0  0.1   0:18.51 jobs\n", None, None),
+    ],
+)  # fmt: skip
+def test_shares_of_all_processors_are_marked(text: str, share: bool | None, processor: int | None) -> None:
+    rows = read_bytes(text.encode()).table("ps")
+    assert rows.select("cpu_all", "cpu_no").row(0) == (share, processor)
