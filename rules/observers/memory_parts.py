@@ -157,6 +157,14 @@ def unlisted(case: CaseTables) -> Iterator[Sighting]:
         )
 
 
+OF_BSD = ("Mem Active", "Mem Inact", "Mem Laundry", "Mem Wired", "Mem Cache", "Mem Free")
+"""Figures of top of FreeBSD that together are the memory; `Buf` is a part of Wired."""
+
+WIRED_PART = 0.5
+"""Minimum part of the memory that is wired and not in the cache of ZFS: then the kernel holds more than all programs and
+the cache of files together. A kernel needs a tenth or less for itself (FreeBSD top(1): Wired, ARC)."""
+
+
 def _set_aside(value: Mapping[str, Mapping[str, Any]]) -> float:
     """Return the kB of huge pages, where the kernel prints only their number."""
     both = [value.get(n, {"value": 0.0})["value"] for n in ("HugePages_Total", "Hugepagesize")]
@@ -180,6 +188,59 @@ def no_swap(case: CaseTables) -> Iterator[Sighting]:
             t_from=row["t_local"],
             t_to=row["t_local"],
             normal=True,
+        )
+
+
+def wired(case: CaseTables) -> Iterator[Sighting]:
+    """Yield what the kernel of FreeBSD has wired beside the cache of ZFS, of several samples the last.
+
+    Standing out: half of the memory (`WIRED_PART`) is wired and not in the ARC, and pages went to swap. Normal: less,
+    a host without a line of the ARC (its cache cannot be told apart), and one that never needed its swap.
+    """
+    columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value"]
+    named = pl.col("name").is_in([*OF_BSD, "ARC Total", "Swap Used"]) & pl.col("value").is_finite()
+    rows = (
+        case.scan("meminfo", columns, named & (pl.col("value") >= 0))
+        .filter(pl.col("sample").eq_missing(pl.col("sample").max().over("artifact_id", "part")))
+        .sort("line_no")
+        .collect(engine="streaming")
+    )
+    for _, listing in rows.group_by("artifact_id", "part", maintain_order=True):
+        value = {row["name"]: row for row in listing.iter_rows(named=True)}
+        whole = sum(value[name]["value"] for name in OF_BSD if name in value)
+        if "Mem Wired" not in value or "Mem Free" not in value or whole <= 0:
+            continue
+        row, cache, swap = value["Mem Wired"], value.get("ARC Total"), value.get("Swap Used")
+        beyond = row["value"] - (cache["value"] if cache else 0.0)
+        used = swap is not None and swap["value"] > 0
+        stands = cache is not None and used and beyond >= WIRED_PART * whole
+        text = f"The kernel has wired {figure(row['value'], 'kB')}, {figure(100 * row['value'] / whole, '%')} of the memory"
+        if cache:
+            text += f"; the cache of ZFS is {figure(cache['value'], 'kB')}"
+            text += f" of it, so {figure(beyond, 'kB')} are held by something else" if beyond > 0 else ""
+        told = [value["Mem Free"], *(x for x in (swap, cache) if x is not None)]
+        beside = f"{figure(value['Mem Free']['value'], 'kB')} are free"
+        beside += f", {figure(swap['value'], 'kB')} of the swap are used" if swap is not None and used else ""
+        yield Sighting(
+            "consumer",
+            "Wired",
+            text,
+            "wired_beyond_cache_kb" if cache else "wired_kb",
+            max(0.0, beyond) if cache else row["value"],
+            "kB",
+            (
+                Lines(row["artifact_id"], row["line_no"], row["line_no"], "Wired"),
+                *(Lines(r["artifact_id"], r["line_no"], r["line_no"], r["name"]) for r in told),
+            ),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="the memory of the host",
+            against_value=whole,
+            share=min(1.0, max(0.0, beyond) / whole),
+            seen=({"counter": "wired_beyond_cache_kb"},) if stands else (),
+            normal=not stands,
+            beside=beside,
         )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.consumers import observe
+from rules.observers.memory_parts import wired
 from rules.observers.observer import Sighting
 
 
@@ -166,3 +167,42 @@ def test_page_tables_are_told_with_what_they_map() -> None:
 def test_what_files_hold_is_told_by_the_word_that_top_and_free_print() -> None:
     told = meminfo(MemTotal=1000.0, MemFree=100.0, BuffCache=700.0)
     assert [s.headline for s in told] == ["buff/cache holds 700 kB, 70 % of the memory"]
+
+
+def bsd(wired: float, arc: float | None = 8.0, used: float | None = 1.0) -> list[dict[str, Any]]:
+    figures = {"Mem Active": 1.0, "Mem Inact": 96.0 - wired, "Mem Wired": wired, "Mem Buf": 9.0, "Mem Free": 3.0}
+    figures |= {"ARC Total": arc} if arc is not None else {}
+    figures |= {"Swap Used": used} if used is not None else {}
+    return [
+        {"line_no": n, "sample": 1, "name": name, "value": gb * 1024**2, "unit": "kb"}
+        for n, (name, gb) in enumerate(figures.items(), 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "normal"),
+    [
+        (bsd(58.0), False),
+        (bsd(57.0), True),
+        (bsd(90.0, arc=80.0), True),
+        (bsd(90.0, arc=None), True),
+        (bsd(90.0, used=0.0), True),
+        (bsd(90.0, used=None), True),
+    ],
+)
+def test_wired_memory_stands_out_beyond_the_cache_of_zfs_where_swap_is_used(
+    rows: list[dict[str, Any]], normal: bool
+) -> None:
+    (made,) = wired(Case.of_tables({"meminfo": rows}))
+    assert made.normal is normal
+    assert made.seen == (() if normal else ({"counter": "wired_beyond_cache_kb"},))
+
+
+def test_wired_memory_is_told_with_what_it_is_compared_with() -> None:
+    (made,) = wired(Case.of_tables({"meminfo": bsd(90.0)}))
+    assert made.headline == (
+        "The kernel has wired 94,371,840 kB, 90 % of the memory; the cache of ZFS is 8,388,608 kB of it,"
+        " so 85,983,232 kB are held by something else"
+    )
+    assert made.beside == "3,145,728 kB are free, 1,048,576 kB of the swap are used"
+    assert list(wired(Case.of_tables({"meminfo": bsd(90.0)[:3]}))) == []

@@ -15,7 +15,7 @@ Samples::
 
 Tables: ps; microstates (-m); counters (tables of -a -t -J -T -Z: grp prstat_user, prstat_project, prstat_task, prstat_zone, item = name;
 topas: grp topas, iface, filesystem); vmstat (load1, and top's lines of CPU, memory and swap); meminfo (top of Linux: its figures of
-memory by their names in /proc/meminfo); mpstat (`%Cpu0`); iostat, hosts (topas).
+memory by their names in /proc/meminfo; FreeBSD and illumos: `Mem Wired`, `ARC Total`, by line and word); mpstat (`%Cpu0`); iostat, hosts (topas).
 Clock: top prints a time of day (wall-local; the date only on macOS, or where a mark or a prompt shows it), topas a date too; prstat has none.
 Traps: each line of a head is a separate row of vmstat, with the same sample. `Total:` belongs to the report above it, so a
 leading one is a report whose rows were cut off. SIZE and RSS carry K, M, G; top's cells without a suffix are KiB.
@@ -122,6 +122,16 @@ FIGURES = {
     ("Swap", "avail Mem"): "MemAvailable",
 }
 """Names of /proc/meminfo by the line of top and the word behind the figure."""
+
+BSD = r"^(Mem|ARC|Swap): +[0-9.]+[KMGT]? [A-Z]"
+"""Lines of top of FreeBSD and illumos, whose words begin with a capital: `Mem: 414M Active, 942M Inact, 2G Wired, 3550M Free`."""
+BSD_CELL = r"([0-9.]+)([KMGT]?) ([A-Z][A-Za-z]+)"
+BSD_NAMES = (
+    *(f"Mem {word}" for word in ("Active", "Inact", "Laundry", "Wired", "Cache", "Buf", "Free")),
+    *(f"ARC {word}" for word in ("Total", "MFU", "MRU", "Anon", "Header", "Other")),
+    *(f"Swap {word}" for word in ("Total", "Used", "Free")),
+)
+"""Figures of these lines by the line's word and their own; the names of `meminfo`."""
 
 DETAIL = (
     r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap:|ARC: |DB (?:activity|I/O|disk): |Please wait"
@@ -320,7 +330,9 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     total = line.str.contains(cpu_head.TABLE_ROW) & line.str.contains("total", literal=True)
     physical = line.str.contains("PhysMem: ", literal=True)
     host = loaded.filter(
-        pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY) | total | physical
+        pl.any_horizontal(
+            pl.col("load1").is_not_null(), *(line.str.contains(p) for p in (CPU, MEMORY, BSD)), total, physical
+        )
     )
     if host.is_empty():
         return
@@ -357,6 +369,7 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
 
 def _memory(host: pl.DataFrame, amount: Callable[[str], pl.Expr], out: Tables) -> None:
     """Write the figures of a head that prints the memory's total, as top of Linux does, by their names in /proc/meminfo."""
+    of_bsd = _bsd_memory(host)
     memory = host.filter(pl.col("what") == "Mem")
     whole = host.filter(pl.col("what").is_not_null() & amount("total,").is_not_null())
     foreign = memory.filter(
@@ -365,6 +378,8 @@ def _memory(host: pl.DataFrame, amount: Callable[[str], pl.Expr], out: Tables) -
     for line_no in foreign["line_no"].head(1):
         out.note(line_no, line_no, "remark", "the figures of memory have names in another language and are not read")
     if whole.is_empty():
+        if not of_bsd.is_empty():
+            out.add("meminfo", of_bsd)
         return
     figures = [amount(f"{word}(?:[., ]|$)").alias(word) for word in {w for _, w in FIGURES}]
     rows = whole.with_columns(figures).select(
@@ -374,7 +389,32 @@ def _memory(host: pl.DataFrame, amount: Callable[[str], pl.Expr], out: Tables) -
         *(pl.when(pl.col("what") == on).then(pl.col(word)).alias(name) for (on, word), name in FIGURES.items()),
     )
     long = rows.unpivot(list(FIGURES.values()), index=["line_no", "sample", "t_local"], variable_name="name")
-    out.add("meminfo", long.drop_nulls("value").sort("line_no", maintain_order=True).with_columns(unit=pl.lit("kb")))
+    long = long.drop_nulls("value").with_columns(unit=pl.lit("kb"))
+    out.add("meminfo", pl.concat([long, of_bsd], how="diagonal_relaxed").sort("line_no", maintain_order=True))
+
+
+def _bsd_memory(host: pl.DataFrame) -> pl.DataFrame:
+    """Return the figures of memory, ARC and swap of FreeBSD's and illumos' top in kB, in the order in which they are printed."""
+    line = pl.col("line")
+    lines = host.filter(line.str.contains(BSD)).with_columns(
+        of=line.str.extract(BSD), cell=line.str.extract_all(BSD_CELL)
+    )
+    groups = pl.col("cell").str.extract_groups(BSD_CELL)
+    scale = groups.struct.field("2").replace_strict(
+        {"": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}, default=None, return_dtype=pl.Float64
+    )
+    return (
+        lines.explode("cell")
+        .select(
+            "line_no",
+            "sample",
+            "t_local",
+            name=pl.concat_str("of", groups.struct.field("3"), separator=" "),
+            value=groups.struct.field("1").cast(pl.Float64, strict=False) * scale,
+            unit=pl.lit("kb"),
+        )
+        .filter(pl.col("name").is_in(BSD_NAMES) & pl.col("value").is_not_null())
+    )
 
 
 def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:

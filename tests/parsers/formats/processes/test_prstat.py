@@ -273,3 +273,19 @@ PLAIN_TOP = Hints(kind="prstat", variant="top")
 def test_shares_of_all_processors_are_marked(text: str, share: bool | None, processor: int | None) -> None:
     rows = read_bytes(text.encode()).table("ps")
     assert rows.select("cpu_all", "cpu_no").row(0) == (share, processor)
+
+
+def test_the_memory_of_a_bsd_head_is_read_with_its_cache_and_swap():
+    text = (
+        "last pid: 41;  load averages:  0.10,  0.20,  0.30    up 3+01:00:00  10:00:00\n"
+        "Mem: 300M Active, 1G Inact, 90G Wired, 64K Buf, 2.5G Free\n"
+        "ARC: 8G Total, 3G MFU, 4G MRU\n     3290M Compressed, 12G Uncompressed, 3.79:1 Ratio\n"
+        "Swap: 4G Total, 10M Used, 4086M Free\n"
+    )
+    rows = read_bytes(text.encode()).table("meminfo")
+    kb = dict(rows.select("name", "value").iter_rows())
+    assert kb["Mem Wired"] == 90 * 1024**2
+    assert (kb["Mem Buf"], kb["Mem Free"], kb["ARC Total"]) == (64.0, 2.5 * 1024**2, 8 * 1024**2)
+    assert (kb["Swap Used"], kb["Swap Total"]) == (10240.0, 4 * 1024**2)
+    assert rows["line_no"].to_list() == sorted(rows["line_no"])
+    assert rows["unit"].unique().to_list() == ["kb"]
