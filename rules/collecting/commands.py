@@ -26,13 +26,25 @@ _TRACE = {
     "linux-old": "strace -f -ttt -T -o FILE -p PID & sleep 60; kill -INT $!",
     "aix": "truss -f -d -D -o FILE -p PID & sleep 60; kill -INT $!",
     "hpux": "tusc -f -T '' -o FILE -p PID & sleep 60; kill -INT $!",
+    "freebsd": "truss -f -d -D -o FILE -p PID & sleep 60; kill -INT $!",
+    "macos": "sample PID 10 -file FILE; fs_usage -w -t 60 PID",
+    "windows": "Process Monitor, filtered by the process, for 60 s, its events saved as CSV",
 }
-_PMAP = {"solaris": "pmap -xs PID", "linux": "pmap -x PID", "aix": "procmap -X PID", "hpux": "pmap -x PID"}
+_PMAP = {
+    "solaris": "pmap -xs PID",
+    "linux": "pmap -x PID",
+    "aix": "procmap -X PID",
+    "hpux": "pmap -x PID",
+    "freebsd": "procstat -v PID",
+    "macos": "vmmap -summary PID",
+}
 _CAPTURE = {
     "solaris": "snoop -s 128 -c 500000 -o FILE host ADDRESS and port PORT & sleep 60; kill -INT $!",
     "linux": "timeout -s INT 60 tcpdump -i any -s 128 -c 500000 -w FILE host ADDRESS and port PORT",
     "linux-old": "tcpdump -i any -s 128 -c 500000 -w FILE host ADDRESS and port PORT & sleep 60; kill -INT $!",
     "aix": "tcpdump -i en0 -s 128 -c 500000 -w FILE host ADDRESS and port PORT & sleep 60; kill -INT $!",
+    "freebsd": "tcpdump -i INTERFACE -s 128 -c 500000 -w FILE host ADDRESS and port PORT & sleep 60; kill -INT $!",
+    "macos": "tcpdump -i INTERFACE -s 128 -c 500000 -w FILE host ADDRESS and port PORT & sleep 60; kill -INT $!",
 }
 _CAPTURED = "a packet capture on both hosts, for 60 s, the first 128 bytes of each packet"
 _NET_TRACE = (
@@ -53,6 +65,9 @@ _VMSTAT = {
     "solaris": "vmstat -T d 5 12",
     "solaris-10": "vmstat 5 12",
     "aix": "vmstat -t 5 12",
+    "freebsd": "vmstat -w 5 -c 12",
+    "macos": "vm_stat -c 12 5",
+    "windows": r"typeperf '\Memory\*' '\Processor(_Total)\*' '\System\*' -si 5 -sc 12",
 }
 # Only this listing has separate columns for anonymous pages.
 _BY_PAGES = {"solaris": "vmstat -p 5 12", "solaris-10": "vmstat -p 5 12", "illumos": "vmstat -p 5 12"}
@@ -78,17 +93,24 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
             "solaris": "mpstat -T d 5 12",
             "solaris-10": "mpstat 5 12",
             "hpux": "sar -Mu 5 12",
+            "freebsd": "vmstat -P -w 5 -c 12",
+            "macos": "top -l 12 -s 5 -n 20",
+            "windows": r"typeperf '\Processor(*)\*' -si 5 -sc 12",
         },
         SYSADMIN,
     ),
     "iostat": (
         {
-            _EVERY: "iostat -xn 5 12",
+            _EVERY: "iostat -x 5 12",
             "linux": "iostat -xt 5 12",
             "solaris": "iostat -xn -T d 5 12",
             "solaris-10": "iostat -xn 5 12",
             "aix": "iostat -DlT 5 12",
             "hpux": "iostat 5 12",
+            "illumos": "iostat -xn 5 12",
+            "freebsd": "iostat -x -w 5 -c 12",
+            "macos": "iostat -w 5 -c 12",
+            "windows": r"typeperf '\PhysicalDisk(*)\*' -si 5 -sc 12",
         },
         SYSADMIN,
     ),
@@ -103,7 +125,9 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     ),
     "ps": (
         {_EVERY: "ps -eo pid,ppid,pcpu,rss,vsz,time,args", "aix": "ps -eo pid,ppid,pcpu,rssize,vsz,time,args"}
-        | {"hpux": "ps -ef"},
+        | {"hpux": "ps -ef"}
+        | dict.fromkeys(("freebsd", "macos"), "ps -axo pid,ppid,pcpu,rss,vsz,time,args")
+        | {"windows": "Get-Process | Sort-Object WorkingSet64 -Descending | Select-Object -First 40"},
         SYSADMIN,
     ),
     "params": ({_EVERY: "show parameter in SQL*Plus; the system's settings file"}, DBA),
@@ -167,7 +191,9 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
             "aix": "svmon -G; lsps -a",
             "solaris": "echo ::memstat | mdb -k; swap -s",
             "hpux": "swapinfo -tam",
-            _EVERY: "cat /proc/meminfo",
+            "freebsd": "top -b 20; vmstat -s; vmstat -z; vmstat -m",
+            "macos": "vm_stat; top -l 1 -n 20 -o mem",
+            "windows": r"typeperf '\Memory\*' -si 1 -sc 3; poolmon -b -n FILE, or the pool tags by bytes",
         },
         SYSADMIN,
     ),
@@ -176,12 +202,23 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
         {_EVERY: "select * from v$resource_limit", "linux": "ipcs -u; ipcs -l; cat /proc/sys/fs/file-nr"},
         DBA,
     ),
-    "fdmap": ({"solaris": "pfiles PID", "linux": "lsof -p PID", "aix": "procfiles -n PID"}, SYSADMIN),
+    "fdmap": (
+        {
+            "solaris": "pfiles PID",
+            "linux": "lsof -p PID",
+            "aix": "procfiles -n PID",
+            "freebsd": "procstat -f PID",
+            "macos": "lsof -p PID",
+        },
+        SYSADMIN,
+    ),
     "profile_symbols": (
         {
             "linux": "perf record -a -g sleep 10; perf report --stdio",
             "solaris": "lockstat -kIW -D 20 sleep 10",
             "aix": "tprof -skex sleep 10",
+            "macos": "sample PID 10 -file FILE",
+            "windows": "wpr -start CPU -filemode; timeout 10; wpr -stop FILE",
         },
         SYSADMIN,
     ),
@@ -190,6 +227,9 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
         {
             "solaris": "dtrace -n 'profile-997 { @[stack()] = count(); } tick-10s { exit(0); }'",
             "linux": "perf record -a -g sleep 10",
+            "freebsd": "dtrace -n 'profile-997 { @[stack()] = count(); } tick-10s { exit(0); }'",
+            "macos": "sample PID 10 -file FILE",
+            "windows": "wpr -start CPU -filemode; timeout 10; wpr -stop FILE",
         },
         SYSADMIN,
     ),
@@ -214,6 +254,23 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "notes": ({_EVERY: "the whole file instead of an excerpt"}, TEAM),
 }
 """Table -> (system or * -> command, who runs it). A derived table is requested through the tables it is made from."""
+
+ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(
+        (table for table, (held, _) in COMMANDS.items() if held is _TRACE),
+        "a trace of the process's system calls, with the time of each, for 60 s",
+    ),
+    **dict.fromkeys(("pmap", "seg_groups"), "the address space of the process, with what of it is in memory"),
+    "meminfo": "the memory of the host and what holds it",
+    "locks": "the locks of the kernel on which threads wait, for 10 s",
+    "fdmap": "the open files and sockets of the process",
+    "numa": "the memory of each node of the host, free and used",
+    "profile_symbols": "the functions in which the processors are, for 10 s",
+    "profile_meta": "the functions in which the processors are, for 10 s",
+    "profile_stacks": "the functions in which the processors are, with their callers, for 10 s",
+    "microstates": "what each thread of the process waits for, for 60 s",
+}
+"""Table -> what to ask for on a system that has no command of its own there: the tool of another system is not to be had."""
 
 OF_DATABASES: Mapping[str, Mapping[str, str]] = {
     "db_waits": {
@@ -341,6 +398,8 @@ def command(need: Need, os: str | None) -> tuple[str, str]:
     for value in (need.column, *(value for _, _, value in need.where)):
         for one in value if isinstance(value, (list, tuple)) else [value]:
             commands, who = NARROWER.get((need.table, str(one)), (commands, who))
+    if os and not of_system(commands, os) and need.table in ELSEWHERE:
+        return ELSEWHERE[need.table], who
     # Where nobody knows the system, most hosts run Linux.
     usual = commands.get("linux") or next(iter(commands.values()), f"anything that fills the table {need.table}")
     return of_system(commands, os) or usual, who
@@ -351,10 +410,15 @@ def _of_kinds(table: str) -> Mapping[str, str]:
     return next((kind.collect[table] for kind in kinds().values() if table in kind.collect), {})
 
 
+KIN: Mapping[str, str] = {"illumos": "solaris", "openbsd": "freebsd", "netbsd": "freebsd", "dragonfly": "freebsd"}
+"""Systems that have the tools of another, as far as these commands go."""
+
+
 def of_system(commands: Mapping[str, T], system: str | None) -> T | None:
     """Return the command (or commands) for a system or a variant of one (`variant_of`), else that of every system."""
     name = system or ""
-    return commands.get(name) or commands.get(name.split("-")[0]) or commands.get(_EVERY)
+    kin = KIN.get(name, name.split("-")[0])
+    return commands.get(name) or commands.get(kin) or commands.get(_EVERY)
 
 
 def variant_of(os: str | None, release: str | None) -> str | None:

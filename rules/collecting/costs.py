@@ -68,6 +68,14 @@ _SAMPLES = "Samples all processors about a hundred to a thousand times a second;
 _KINDS = (
     _Kind("^say|^anything that fills", "Nothing is run: somebody says it in the room.", NONE, 0, NOBODY),
     _Kind("truss|strace|tusc", _STOPS, SOME, 500, OWNER, ends=False),
+    _Kind("Process Monitor", "Records each call of the process to files and registry; some percent of one processor.", LOW, 500, ROOT, ends=False),
+    _Kind("fs_usage", "Prints each file system call of the process; some percent of one processor.", LOW, 50, ROOT, ends=False),
+    _Kind("sample", "Stops the process a thousand times a second to read its stacks; some percent.", LOW, 10, OWNER, ends=False),
+    _Kind("wpr", _SAMPLES, LOW, 500, ROOT),
+    _Kind("a trace of the process's system calls", _STOPS, SOME, 500, OWNER, ends=False),
+    _Kind("the address space of the process|the open files and sockets|procstat|vmmap", "Reads tables of the process; not noticeable.", LOW, 5, OWNER),
+    _Kind("the functions in which|what each thread of|the locks of the kernel", _SAMPLES, LOW, 200, ROOT, ends=False),
+    _Kind("the memory of|vm_stat|(?<!perf )top|typeperf|poolmon|Get-Process", _COUNTERS, LOW, 2, USER),
     _Kind("tcpdump|snoop", "Copies the head of each packet; a few percent of one processor.", LOW, 75, ROOT, ends=False),
     _Kind("a packet capture", "Copies the head of each packet; a few percent of one processor.", LOW, 75, ROOT, False),
     _Kind("pmap|procmap", "Stops the process while its map is read: below a second, some seconds for a large SGA.", LOW, 5, OWNER),
@@ -160,6 +168,11 @@ def seconds_of(command: str) -> int | None:
     if found := re.search(r"\bfor n in ([\d ]+)[;,]", command):
         return len(found[1].split())
     if found := re.search(r"\b(?:for|at most) (\d+) s\b|\btick-(\d+)s \{ exit|\bsleep (\d+)\b", command):
+        return int(next(group for group in found.groups() if group))
+    if found := re.search(r"-w (\d+) -c (\d+)\b|-si (\d+) -sc (\d+)\b|-l (\d+) -s (\d+)\b|-c (\d+) (\d+)$", command):
+        every, times = (int(group) for group in found.groups() if group)
+        return every * times
+    if found := re.search(r"\bsample PID (\d+)\b|fs_usage -w -t (\d+)\b", command):
         return int(next(group for group in found.groups() if group))
     if found := re.search(r"\btime (\d+) connects", command):
         return int(found[1]) * (2 if "before and" in command else 1)

@@ -19,6 +19,7 @@ def asked() -> Iterator[tuple[str, str, str]]:
         yield from ((table, system, text) for system, text in commands.items())
     for (table, value), (commands, _) in collect.NARROWER.items():
         yield from ((f"{table} {value}", system, text) for system, text in commands.items())
+    yield from ((table, "elsewhere", text) for table, text in collect.ELSEWHERE.items())
     for name, said in collect.STATEMENTS.items():
         yield name, "*", said.ask
     for side in ("client", "listener"):
@@ -93,3 +94,20 @@ def test_a_host_gets_the_commands_of_its_own_version() -> None:
     assert collect.for_version("vmstat -T d 5 12", "solaris", "11.3") == "vmstat -T d 5 12"
     assert collect.for_version("ss -lnt; ss -tan", "linux", "CentOS 5.11") == "netstat -an"
     assert collect.for_version("ss -lnt; ss -tan", None, "5.10") == "ss -lnt; ss -tan"
+
+
+LINUX_ONLY = ("strace", "/proc/", "perf record", "perf top", "perf lock", "iostat -xn")
+
+
+@pytest.mark.parametrize("system", ["freebsd", "macos", "windows", "hpux", "netbsd", "plan9"])
+def test_no_system_is_asked_for_the_tools_of_linux(system: str) -> None:
+    for table in collect.COMMANDS:
+        text, _ = collect.command(Need(table, table), system)
+        assert not any(tool in text for tool in LINUX_ONLY), (table, text)
+
+
+def test_a_system_without_a_command_is_asked_for_what_it_would_tell() -> None:
+    assert collect.command(Need("syscalls", "syscalls"), "plan9")[0].startswith("a trace of the process's system calls")
+    assert collect.command(Need("syscalls", "syscalls"), None)[0].startswith("timeout -s INT 60 strace")
+    assert collect.command(Need("microstates", "microstates"), "linux")[0].startswith("what each thread")
+    assert collect.of_system({"solaris": "a", "linux": "b"}, "illumos") == "a"
