@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.memory_parts import groups, huge_pages, mapped_by, no_swap, pieces, unlisted, wired
+from rules.observers.memory_parts import groups, huge_pages, mapped_by, no_swap, pieces, swap_devices, unlisted, wired
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import Beside, Measure, sampled, sightings
 from rules.signatures.signatures import Seen
@@ -92,7 +92,20 @@ STATES = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield who uses most, what stands out first."""
-    sources = (_processes, _states, _maps, _segments, _memory, unlisted, huge_pages, groups, no_swap, pieces, wired)
+    sources = (
+        _processes,
+        _states,
+        _maps,
+        _segments,
+        _memory,
+        unlisted,
+        huge_pages,
+        groups,
+        no_swap,
+        pieces,
+        swap_devices,
+        wired,
+    )
     found = [sighting for source in sources for sighting in source(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 

@@ -244,6 +244,41 @@ def wired(case: CaseTables) -> Iterator[Sighting]:
         )
 
 
+def swap_devices(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how full each device of swap is, of several samples the last: one may be nearly empty while all is reserved."""
+    key = [*PLACE_COLUMNS, "item"]
+    parts = {name: pl.col("value").filter(pl.col("name") == name).first() for name in ("size", "used", "free")}
+    rows = (
+        case.scan("counters", [*key, "sample", "line_no", "t_local", "grp", "name", "value"], pl.col("grp") == "swap")
+        .filter(pl.col("item").is_not_null() & pl.col("value").is_finite())
+        .filter(pl.col("sample").eq_missing(pl.col("sample").max().over("artifact_id")))
+        .group_by(key, maintain_order=True)
+        .agg(pl.col("line_no").first(), pl.col("t_local").first(), **parts)
+        .with_columns(pl.coalesce("used", pl.col("size") - pl.col("free")).alias("used"))
+        .filter((pl.col("size") > 0) & (pl.col("used") >= 0) & (pl.col("used") <= pl.col("size")))
+        .sort("artifact_id", "line_no")
+        .head(MOST)
+        .collect(engine="streaming")
+    )
+    for row in rows.iter_rows(named=True):
+        pct = 100.0 * row["used"] / row["size"]
+        yield Sighting(
+            "consumer",
+            str(row["item"]),
+            f"Of the swap device {row['item']}, {figure(pct, '%')} are used: {figure(row['used'], 'kB')} of {figure(row['size'], 'kB')}",
+            f"swap device {row['item']}",
+            pct,
+            "%",
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], "swap device"),),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="its size",
+            against_value=100.0,
+            normal=True,
+        )
+
+
 def mapped_by(row: Mapping[str, Any], rows: pl.LazyFrame) -> tuple[str | None, tuple[Lines, ...]]:
     """Return what page tables map and whether any of it lies in huge pages, with the lines that say so."""
     same = [pl.col(k).eq_missing(pl.lit(row[k])) for k in ("artifact_id", "part", "sample")]

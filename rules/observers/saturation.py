@@ -15,8 +15,9 @@ from dataclasses import replace
 import polars as pl
 
 from rules.derived.derived_table import CaseTables
-from rules.observers.observer import MOST_LINES, Observer, Sighting
+from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting
 from rules.observers.samples import KEYS, SERIES, Beside, Measure, sampled, sightings
+from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
     "saturation",
@@ -380,17 +381,28 @@ VIRTUAL_SWAP = Measure(
     100.0,
     beside=(
         Beside("value", "kB", "{value} were used", most=True),
+        Beside("reserved", "kB", "{value} of these were only reserved", most=True),
         Beside("left", "kB", "at least {value} were available", least=True),
     ),
 )
 """Bound: where the rest is gone, fork and malloc fail. The half of it is used on any host with large programs."""
 
 
+VIRTUAL_SWAP_FULL = 98.0
+"""Used part from which the virtual swap counts as full: the rest is less than a large program needs to start another one
+(HP-UX swapinfo(1M), Solaris swap(1M))."""
+
+RESERVED = ("swap reserved", "pseudo swap used")
+"""What fills the virtual swap although its devices may be empty."""
+
+
 def _virtual_swap(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return what `swap -s` of Solaris says is used, with what is left."""
-    keys = ["artifact_id", "part", "sample", "line_no"]
-    left = rows.filter(pl.col("name") == "swap available").select(*keys, pl.col("value").alias("left"))
-    used = rows.filter(pl.col("name") == "swap used").join(left, on=keys, nulls_equal=True)
+    """Return what `swap -s` of Solaris and `swapinfo` of HP-UX say is used, with what is left and what is reserved."""
+    keys = ["artifact_id", "part", "sample"]
+    left = rows.filter(pl.col("name") == "swap available").select(*keys, "line_no", pl.col("value").alias("left"))
+    reserved = rows.filter(pl.col("name") == "swap reserved").select(*keys, pl.col("value").alias("reserved"))
+    used = rows.filter(pl.col("name") == "swap used").join(left, on=[*keys, "line_no"], nulls_equal=True)
+    used = used.join(reserved.unique(keys, keep="first"), on=keys, how="left", nulls_equal=True)
     return used.filter(pl.col("value") + pl.col("left") > 0).with_columns(pl.lit(False).alias("first"))
 
 
@@ -411,6 +423,12 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         .filter(pl.col("total") > 0)
         .with_columns(pl.lit(False).alias("first"))
     )
-    yield from sightings(_virtual_swap(rows), [VIRTUAL_SWAP])
+    reserved = rows.filter(pl.col("name").is_in(RESERVED)).sort("line_no").collect(engine="streaming")
+    for one in sightings(_virtual_swap(rows), [VIRTUAL_SWAP]):
+        at = reserved.filter(pl.col("artifact_id") == one.lines[0].artifact).head(len(RESERVED))
+        more = [Lines(a, line, line, name) for a, line, name in at.select("artifact_id", "line_no", "name").iter_rows()]
+        more = [line for line in more if line.line_from != one.lines[0].line_from]
+        full: tuple[Seen, ...] = ({"counter": "virtual_swap_full_pct"},) if one.value >= VIRTUAL_SWAP_FULL else ()
+        yield replace(one, lines=(*one.lines, *more), seen=full)
     yield from sightings(joined.filter(pl.col("name") == FREE[0]), [AVAILABLE])
     yield from sightings(joined.filter(pl.col("name") != FREE[0]), [ONLY_FREE])

@@ -8,7 +8,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.consumers import observe
-from rules.observers.memory_parts import wired
+from rules.observers.memory_parts import swap_devices, wired
 from rules.observers.observer import Sighting
 
 
@@ -206,3 +206,16 @@ def test_wired_memory_is_told_with_what_it_is_compared_with() -> None:
     )
     assert made.beside == "3,145,728 kB are free, 1,048,576 kB of the swap are used"
     assert list(wired(Case.of_tables({"meminfo": bsd(90.0)[:3]}))) == []
+
+
+def test_a_device_of_swap_is_told_with_how_full_it_is() -> None:
+    rows = [
+        {"line_no": line, "sample": 1, "grp": "swap", "item": item, "name": name, "value": value}
+        for line, item, name, value in (
+            (3, "/dev/a", "size", 4096.0), (3, "/dev/a", "used", 1024.0), (4, "/dev/b", "size", 100.0), (4, "/dev/b", "free", 100.0),
+            (5, "/dev/c", "size", 0.0), (5, "/dev/c", "used", 0.0),
+        )
+    ]  # fmt: skip
+    made = list(swap_devices(Case.of_tables({"counters": rows})))
+    assert [(s.subject, s.value, s.normal) for s in made] == [("/dev/a", 25.0, True), ("/dev/b", 0.0, True)]
+    assert made[0].headline == "Of the swap device /dev/a, 25 % are used: 1,024 kB of 4,096 kB"

@@ -146,7 +146,10 @@ def test_virtual_swap_is_told_with_what_is_left_of_it(used: float, normal: bool)
     assert made.headline.startswith(
         f"{used / 100:.0f} % of the virtual swap, which is memory and disk together, was used"
     )
-    assert made.beside == f"meanwhile {used:,.0f} kB were used, at least {10_000 - used:,.0f} kB were available"
+    assert (
+        made.beside
+        == f"meanwhile {used:,.0f} kB were used, 1 kB of these were only reserved, at least {10_000 - used:,.0f} kB were available"
+    )
     assert (made.normal, made.lines[0].line_from) == (normal, 2)
 
 
@@ -185,3 +188,16 @@ def test_pressure_of_a_quiet_host_says_for_what_nobody_waited() -> None:
     assert made.normal
     assert made.beside == "nobody waited for memory or io"
     assert [(line.line_from, line.role) for line in made.lines[1:]] == [(4, "no pressure"), (3, "no pressure")]
+
+
+def reservable(used: float, left: float) -> list[dict[str, Any]]:
+    total = [{"line_no": 9, "name": name, "value": v} for name, v in (("swap used", used), ("swap available", left))]
+    return [{"sample": 1, **row} for row in ({"line_no": 7, "name": "swap reserved", "value": 40.0}, *total)]
+
+
+@pytest.mark.parametrize(("left", "full"), [(19.0, True), (21.0, False), (900.0, False)])
+def test_swap_that_nobody_can_reserve_is_full_however_empty_its_devices(left: float, full: bool) -> None:
+    made = seen(meminfo=reservable(1000.0 - left, left))["virtual_swap_used_pct"]
+    assert made.seen == (({"counter": "virtual_swap_full_pct"},) if full else ())
+    assert "40 kB of these were only reserved" in (made.beside or "")
+    assert made.lines[-1].line_from == 7

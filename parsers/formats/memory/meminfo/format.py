@@ -1,4 +1,4 @@
-r"""Memory of a host: /proc/meminfo, free, buddyinfo (Linux), lsps (AIX), swap and ::memstat (Solaris).
+r"""Memory of a host: /proc/meminfo, free, buddyinfo (Linux), lsps (AIX), swap and ::memstat (Solaris), swapinfo (HP-UX).
 
 Files and tools: /proc/meminfo and /proc/buddyinfo (proc(5)), free(1), lsps(1) -a -s, swap(1M) -s -l, `echo ::memstat | mdb -k`;
 also as OSWatcher and ExaWatcher collect them, below `zzz ***` marks. Capture: `cat /proc/meminfo`, `free -k`.
@@ -12,9 +12,13 @@ Samples::
     Node 0, zone   Normal   4381   1093    185
     total: 6291456k bytes allocated + 524288k reserved = 6815744k used, 1048576k available
     Kernel                     124251               485   12%
+    TYPE      AVAIL    USED    FREE  USED   LIMIT RESERVE  PRI  NAME
+    dev        4096      40    4056    1%       0       -    1  /dev/vg00/lvol2
+    total      8192    8180      12   99%       -       0    -
 
 Tables: meminfo (unit kb or pages; pct for the used share of lsps), with the names of /proc/meminfo where a figure of free means the
 same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb).
+swapinfo: the row `total` as `swap used` and `swap available`, `reserve` as `swap reserved`, `memory` as `pseudo swap ...`.
 Clock: none, or the wall clock of the marks.
 Traps: free prints kB unless an option chooses another unit, and does not print the unit: with small numbers it stays unknown. swap -l
 counts blocks of 512 bytes. ::memstat prints pages (8 kB on SPARC, 4 kB on x86) and beside them MB or rounded bytes, which tell how
@@ -61,6 +65,22 @@ MEMSTAT = (
     r"^[ \t]*([A-Za-z](?:[^ \t]|[ \t][A-Za-z(])*)[ \t]{2,}([0-9]{1,15})(?:[ \t]+([0-9.]+)([kKmMgGtT]?))?"
     r"(?:[ \t]+[0-9.]+%(/ *[0-9.]+%)?)?$"
 )
+SWAPINFO_HEAD = r"^TYPE[ \t]+AVAIL[ \t]+USED[ \t]+FREE[ \t]+USED"
+SWAPINFO_UNIT = r"^[ \t]*([KM])b[ \t]+[KM]b[ \t]+[KM]b[ \t]+PCT[ \t]+START/"
+SWAPINFO = (
+    r"^(dev|localfs|network|fs|reserve|memory|total)[ \t]+([0-9]{1,15}|-)[ \t]+([0-9]{1,15}|-)[ \t]+(-?[0-9]{1,15})"
+    r"(?:[ \t]+[0-9]+%(?:[ \t]+[^ \t]+[ \t]+[^ \t]+[ \t]+[^ \t]+(?:[ \t]+([^ \t]+))?)?)?[ \t]*$"
+)
+"""A row of swapinfo: type, available, used, free; of a device or file system also its name."""
+_SWAPINFO_NAMES = {
+    ("total", "used"): "swap used",
+    ("total", "free"): "swap available",
+    ("reserve", "used"): "swap reserved",
+    ("memory", "avail"): "pseudo swap",
+    ("memory", "used"): "pseudo swap used",
+}
+"""Names of what swapinfo says of the whole host, by the row's type and the column."""
+
 PAGE_FROM = 4096
 """Minimum number of pages of a row of ::memstat whose rounded size tells the size of a page."""
 
@@ -70,6 +90,7 @@ _OWNS = {
     "buddyinfo": (BUDDY, "linux", "proc(5)", "cat /proc/buddyinfo"),
     "lsps": (rf"{LSPS_HEAD}|{LSPS}|{LSPS_SUM}", "aix", "lsps(1)", "lsps -a"),
     "swap": (rf"{SWAP_S}|{SWAP_HEAD}|{SWAP_L}", "solaris", "swap(1M)", "swap -s; swap -l"),
+    "swapinfo": (rf"{SWAPINFO_HEAD}|{SWAPINFO_UNIT}|{SWAPINFO}", "hpux", "swapinfo(1M)", "swapinfo -tam"),
     "memstat": (
         rf"{MEMSTAT_HEAD}|^-{{8,}} +-{{8,}} +-{{8,}}"
         r"|^(?:Kernel|ZFS|(?:User/)?Anon|Exec and libs|Page [Cc]ache|Free \(|Total|Physical|Defdump|Boot pages|Retired|OSM|Other)"
@@ -88,7 +109,7 @@ FORMATS = tuple(
         tables=("counters",)
         if variant == "buddyinfo"
         else ("meminfo", "counters")
-        if variant == "swap"
+        if variant in ("swap", "swapinfo")
         else ("meminfo",),
         man=man,
         example=example,
@@ -108,6 +129,7 @@ _WORDS = {
     "buddyinfo": (", zone ",),
     "lsps": ("Paging Space", "Page Space"),
     "swap": ("k bytes allocated", "swapfile "),
+    "swapinfo": ("AVAIL",),
     "memstat": ("Page Summary", "Usage Type/Subtype"),
 }
 RULE = r"^[- ]*-{8,}[- ]*$"
@@ -170,6 +192,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
             _lsps(frame, out, state)
         elif variant == "swap":
             _swap(frame, out, state)
+        elif variant == "swapinfo":
+            _swapinfo(frame, out, state)
         else:
             _memstat(frame, out, state)
     return state
@@ -365,6 +389,50 @@ def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
         value=pl.col("value").cast(pl.Float64) * pl.col("factor")
     )
     out.add("counters", long.drop("factor").with_columns(grp=pl.lit("swap"), unit=pl.lit("kb"), mode=pl.lit("level")))
+
+
+def _swapinfo(frame: pl.DataFrame, out: Tables, state: State) -> None:
+    """Read swapinfo of HP-UX: the whole host into meminfo, each device into counters; kB unless the heading says Mb."""
+    line = pl.col("line")
+    rows = frame.filter(line.str.contains(rf"{SWAPINFO_HEAD}|{SWAPINFO_UNIT}|{SWAPINFO}"))
+    rows = _sampled(rows, line.str.contains(SWAPINFO_HEAD), state)
+    out.read(rows.filter(~line.str.contains(SWAPINFO))["line_no"])
+    unit = line.str.extract(SWAPINFO_UNIT).replace_strict({"K": 1.0, "M": 1024.0}, return_dtype=pl.Float64)
+    rows = rows.with_columns(unit_kb=unit.forward_fill().fill_null(state.get("swapinfo_kb", 1.0)))
+    if rows.is_empty():
+        return
+    state["swapinfo_kb"] = rows["unit_kb"][-1]
+    names = ["type", "avail", "used", "free", "item"]
+    rows = rows.with_columns(line.str.extract_groups(SWAPINFO).struct.rename_fields(names).alias("g")).unnest("g")
+    rows = rows.filter(pl.col("type").is_not_null())
+    long = rows.unpivot(
+        ["avail", "used", "free"],
+        index=["line_no", "t_local", "sample", "type", "item", "unit_kb"],
+        variable_name="column",
+    )
+    value = pl.col("value").replace("-", None).cast(pl.Float64, strict=False) * pl.col("unit_kb")
+    long = long.with_columns(value).drop_nulls("value").sort("line_no", maintain_order=True)
+    host = [
+        pl.when((pl.col("type") == row) & (pl.col("column") == column)).then(pl.lit(name))
+        for (row, column), name in _SWAPINFO_NAMES.items()
+    ]
+    of_host = long.with_columns(name=pl.coalesce(host)).drop_nulls("name")
+    out.add("meminfo", of_host.select("line_no", "t_local", "sample", "name", "value", unit=pl.lit("kb")))
+    devices = long.filter(pl.col("type").is_in(["dev", "localfs", "fs", "network"]) & pl.col("item").is_not_null())
+    out.add(
+        "counters",
+        devices.select(
+            "line_no",
+            "t_local",
+            "sample",
+            "item",
+            "value",
+            name=pl.col("column").replace("avail", "size"),
+            grp=pl.lit("swap"),
+            unit=pl.lit("kb"),
+            mode=pl.lit("level"),
+        ),
+    )
 
 
 def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:

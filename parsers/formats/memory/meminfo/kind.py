@@ -5,7 +5,7 @@ from __future__ import annotations
 from parsers.declarations import Kind
 
 KIND = Kind(
-    tools=("free", "swap", "lsps"),
+    tools=("free", "swap", "lsps", "swapinfo"),
     next={
         "linux": (
             "ps -eo pid,rss,vsz,args --sort=-rss; cat /proc/meminfo",
