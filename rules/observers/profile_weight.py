@@ -318,6 +318,7 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
         frames = [f for f in row["frames"] or [row["leaf"]] if named(f)]
         below = f", called by {bare(frames[1])}" if len(frames) > 1 else ""
         amount = f" ({figure(row['own'], 'count')})" if whole["unit"] == "samples" else ""
+        again = tuple(_within_itself(row)) if whole["tree"] else ()
         # Off the processor, the leaf is the switch to another thread, and its callers tell why.
         asked = frames if whole["unit"] == "ns" else frames[:CALLERS]
         seen = tuple(
@@ -333,13 +334,14 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
             name="self_pct",
             value=100 * share,
             unit="%",
-            lines=(*lines_of(row, "heaviest stack"), *_callers_of(row), *_thread_of(row)),
+            lines=(*lines_of(row, "heaviest stack"), *_callers_of(row), *_thread_of(row), *again),
             **place(row),
             against="a flat profile, in which nothing has a tenth",
             against_value=100 * OWNS,
             share=share,
             n=row["n"],
             seen=seen,
+            beside=f"on the way to it {again[0].role} is called again within itself" if again else None,
         )
     yield from _callers(rows, base, what, {bare(row["leaf"]) for row in made.iter_rows(named=True) if row["leaf"]})
 
@@ -351,6 +353,24 @@ def _callers_of(row: Mapping[str, Any]) -> Iterator[Lines]:
     held = zip(row["frames"] or (), row["frame_lines"] or (), strict=False)
     near = [(name, line) for name, line in list(held)[1:] if (line or 0) > 0 and named(name)]
     yield from (Lines(row["artifact_id"], line, line, bare(name)) for name, line in near[:CITED_CALLERS])
+
+
+def _within_itself(row: Mapping[str, Any]) -> Iterator[Lines]:
+    """Yield the lines of the nearest function of a call tree that is on its own path twice, others between: inner and outer."""
+    last: dict[str, int] = {}
+    held = [
+        (n, bare(f), line)
+        for n, (f, line) in enumerate(zip(row["frames"] or (), row["frame_lines"] or (), strict=False))
+    ]
+    for n, name, line in held:
+        if not named(name) or not line:
+            continue
+        if name in last and n - last[name] > 1:
+            inner = held[last[name]][2]
+            yield Lines(row["artifact_id"], inner, inner, name)
+            yield Lines(row["artifact_id"], line, line, f"{name}, the outer one")
+            return
+        last[name] = n
 
 
 def _thread_of(row: Mapping[str, Any]) -> Iterator[Lines]:

@@ -271,3 +271,19 @@ def test_a_call_tree_names_its_thread() -> None:
     (made,) = seen(profile_stacks=[stack(400, "wait", "draw", "main", **tree)])
     assert made.headline.endswith(", called by draw, in the thread main-thread")
     assert (6, "thread main-thread") in [(c.line_from, c.role) for c in made.lines]
+
+
+def tree(*frames: str) -> dict[str, Any]:
+    lines = list(range(len(frames) + 1, 1, -1))
+    return {**stack(900, *frames), "event": "sample", "frame_lines": lines}
+
+
+def test_a_function_that_is_called_within_itself_is_told_with_both_lines() -> None:
+    (made,) = seen(profile_stacks=[tree("wait", "again", "other", "again", "main")])
+    assert made.beside == "on the way to it again is called again within itself"
+    assert [line.line_from for line in made.lines if line.role.startswith("again")][-2:] == [5, 3]
+
+
+@pytest.mark.parametrize("frames", [("wait", "a", "b", "main"), ("wait", "walk", "walk", "main")])
+def test_a_plain_path_and_a_recursion_are_not(frames: tuple[str, ...]) -> None:
+    assert seen(profile_stacks=[tree(*frames)])[0].beside is None

@@ -1,6 +1,7 @@
 """Call trees as sample of macOS prints them: a count and a function per line, callees further in.
 
 A path that no callee takes further is one stack, weighted by what its callees do not have. Only the open path is kept.
+People also quote a few lines of such a tree without its heading; a line that names a function's library and address is one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ EVENT = "sample"
 
 _HEAD = re.compile(r"Call graph:[ \t]*")
 _NODE = re.compile(r"(?P<in>[ \t+!:|]{1,2000})(?P<n>[0-9]{1,12}) (?P<what>\S.{0,2000})")
+_ADDRESSED = re.compile(
+    r"[ \t+!:|]{1,2000}[0-9]{1,12} \S.{0,2000}?  ?\(in [^()]+\)(?: \+ [0-9.,]+)?  ?\[0x[0-9a-f]+[^\]]*\](?:  .{1,300})?"
+)
 _FUNCTION = re.compile(r"(?P<f>.+?)[ \t]+(?:\(in (?P<library>[^)]*)\).*|load address .*)")
 _THREAD = re.compile(r"Thread_(?P<lwp>[0-9a-fA-F]{1,12})(?::?[ ]{1,8}(?P<name>\S.{0,200})?)?")
 _QUEUE = re.compile(r"DispatchQueue_[0-9]{1,9}: ")
@@ -27,6 +31,15 @@ Tree = dict[str, Any]
 def opens(line: str) -> bool:
     """Return whether a line is the heading of a call tree."""
     return line.startswith("Call graph:") and _HEAD.fullmatch(line) is not None
+
+
+def goes_without_heading(line: str) -> bool:
+    """Return whether a line can only be one of a call tree, wherever it stands.
+
+    >>> goes_without_heading("    +   900 tick_wait  (in libtick.dylib) + 16  [0x7fff1]"), goes_without_heading("  12 apples (in box)")
+    (True, False)
+    """
+    return "[0x" in line and _ADDRESSED.fullmatch(line) is not None
 
 
 def new() -> Tree:

@@ -105,6 +105,12 @@ class Paragraphs:
             self.state["tree"] = call_trees.new()
             self.read.append(no)
             return
+        elif not self.state.get("stack") and call_trees.goes_without_heading(line):
+            self.end_paragraph()
+            self.state["tree"] = tree = call_trees.new()
+            self._stacks(call_trees.goes_on(tree, line, no) or [])
+            self.read.append(no)
+            return
         if stack := self.state.get("stack"):
             if len(line) <= LONGEST * 10 and stacks.goes_on(stack, line, no):
                 self.read.append(no)

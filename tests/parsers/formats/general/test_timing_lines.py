@@ -133,6 +133,13 @@ def test_a_call_tree_is_stacks_with_weights() -> None:
     assert {(r["event"], r["unit"]) for r in rows_of(TREE, "profile_stacks")} == {("sample", "samples")}
 
 
+def test_a_quoted_piece_of_a_call_tree_needs_no_heading() -> None:
+    piece = "".join(line + "\n" for line in TREE.splitlines()[3:6])
+    found = [(r["weight"], r["frames"], r["event"]) for r in rows_of(piece, "profile_stacks")]
+    assert found == [(2500.0, ["task_for_pid", "scan", "main"], "sample")]
+    assert rows_of("    2500 apples  (in a box) + 3\n    2 pears\n", "profile_stacks") == []
+
+
 def test_a_number_alone_below_a_command_has_its_name() -> None:
     text = """# date && lsof -p 26768 |wc -l
 Thu Aug 25 08:53:01 EDT 2016
