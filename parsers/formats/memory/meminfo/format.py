@@ -1,4 +1,4 @@
-r"""Memory of a host: /proc/meminfo, free, buddyinfo (Linux), lsps (AIX), swap and ::memstat (Solaris), swapinfo (HP-UX).
+r"""Memory of a host: /proc/meminfo, free, buddyinfo (Linux), lsps (AIX), swap and ::memstat (Solaris), swapinfo (HP-UX), vmstat -m (FreeBSD).
 
 Files and tools: /proc/meminfo and /proc/buddyinfo (proc(5)), free(1), lsps(1) -a -s, swap(1M) -s -l, `echo ::memstat | mdb -k`;
 also as OSWatcher and ExaWatcher collect them, below `zzz ***` marks. Capture: `cat /proc/meminfo`, `free -k`.
@@ -15,9 +15,12 @@ Samples::
     TYPE      AVAIL    USED    FREE  USED   LIMIT RESERVE  PRI  NAME
     dev        4096      40    4056    1%       0       -    1  /dev/vg00/lvol2
     total      8192    8180      12   99%       -       0    -
+           Type InUse MemUse HighUse Requests  Size(s)
+        CAM path   100     4K       -   681966  32
 
 Tables: meminfo (unit kb or pages; pct for the used share of lsps), with the names of /proc/meminfo where a figure of free means the
 same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb).
+vmstat -m: grp malloc (item = type, names in_use, memory in kB, requests).
 swapinfo: the row `total` as `swap used` and `swap available`, `reserve` as `swap reserved`, `memory` as `pseudo swap ...`.
 Clock: none, or the wall clock of the marks.
 Traps: free prints kB unless an option chooses another unit, and does not print the unit: with small numbers it stays unknown. swap -l
@@ -81,6 +84,15 @@ _SWAPINFO_NAMES = {
 }
 """Names of what swapinfo says of the whole host, by the row's type and the column."""
 
+MALLOC_HEAD = (
+    r"^[ \t]*Type[ \t]+(?:InUse[ \t]+MemUse[ \t]+(?:HighUse[ \t]+)?Requests|Use[ \t]+Memory[ \t]+Req)[ \t]+Size\(s\)"
+)
+MALLOC = (
+    r"^[ \t]*([^ \t](?:[^\t]{0,40}[^ \t])?)[ \t]+([0-9]{1,15})[ \t]+([0-9]{1,15})(K?)[ \t]+(?:(?:-|[0-9]+K)[ \t]+)?"
+    r"([0-9]{1,18})(?:[ \t]+[0-9]+(?:,[0-9]+)*)?[ \t]*$"
+)
+"""A row of vmstat -m: type (its name may have blanks), blocks in use, memory (with K, else bytes), requests."""
+
 PAGE_FROM = 4096
 """Minimum number of pages of a row of ::memstat whose rounded size tells the size of a page."""
 
@@ -91,6 +103,7 @@ _OWNS = {
     "lsps": (rf"{LSPS_HEAD}|{LSPS}|{LSPS_SUM}", "aix", "lsps(1)", "lsps -a"),
     "swap": (rf"{SWAP_S}|{SWAP_HEAD}|{SWAP_L}", "solaris", "swap(1M)", "swap -s; swap -l"),
     "swapinfo": (rf"{SWAPINFO_HEAD}|{SWAPINFO_UNIT}|{SWAPINFO}", "hpux", "swapinfo(1M)", "swapinfo -tam"),
+    "malloc": (rf"{MALLOC_HEAD}|{MALLOC}", "freebsd", "vmstat(8)", "vmstat -m"),
     "memstat": (
         rf"{MEMSTAT_HEAD}|^-{{8,}} +-{{8,}} +-{{8,}}"
         r"|^(?:Kernel|ZFS|(?:User/)?Anon|Exec and libs|Page [Cc]ache|Free \(|Total|Physical|Defdump|Boot pages|Retired|OSM|Other)"
@@ -107,7 +120,7 @@ FORMATS = tuple(
         version="2" if variant in ("memstat", "proc") else "1",
         systems=(system,),
         tables=("counters",)
-        if variant == "buddyinfo"
+        if variant in ("buddyinfo", "malloc")
         else ("meminfo", "counters")
         if variant in ("swap", "swapinfo")
         else ("meminfo",),
@@ -130,6 +143,7 @@ _WORDS = {
     "lsps": ("Paging Space", "Page Space"),
     "swap": ("k bytes allocated", "swapfile "),
     "swapinfo": ("AVAIL",),
+    "malloc": ("InUse", "Size(s)"),
     "memstat": ("Page Summary", "Usage Type/Subtype"),
 }
 RULE = r"^[- ]*-{8,}[- ]*$"
@@ -192,6 +206,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
             _lsps(frame, out, state)
         elif variant == "swap":
             _swap(frame, out, state)
+        elif variant == "malloc":
+            _malloc(frame, out, state)
         elif variant == "swapinfo":
             _swapinfo(frame, out, state)
         else:
@@ -389,6 +405,29 @@ def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
         value=pl.col("value").cast(pl.Float64) * pl.col("factor")
     )
     out.add("counters", long.drop("factor").with_columns(grp=pl.lit("swap"), unit=pl.lit("kb"), mode=pl.lit("level")))
+
+
+def _malloc(frame: pl.DataFrame, out: Tables, state: State) -> None:
+    """Read the types of the kernel's malloc: blocks in use, memory in kB, requests since boot."""
+    line = pl.col("line")
+    head = line.str.contains(MALLOC_HEAD)
+    rows = _sampled(frame.filter(head | line.str.contains(MALLOC)), head, state)
+    out.read(rows.filter(line.str.contains(MALLOC_HEAD))["line_no"])
+    names = ["item", "in_use", "memory", "k", "requests"]
+    groups = line.str.extract_groups(MALLOC).struct.rename_fields(names)
+    rows = rows.filter(~line.str.contains(MALLOC_HEAD)).with_columns(g=groups).unnest("g")
+    rows = rows.with_columns(factor=pl.when(pl.col("k") == "K").then(1.0).otherwise(1 / 1024))
+    long = rows.unpivot(
+        ["in_use", "memory", "requests"], index=["line_no", "t_local", "sample", "item", "factor"], variable_name="name"
+    )
+    sized = pl.col("name") == "memory"
+    long = long.sort("line_no", maintain_order=True).with_columns(
+        value=pl.col("value").cast(pl.Float64) * pl.when(sized).then(pl.col("factor")).otherwise(1.0),
+        unit=pl.when(sized).then(pl.lit("kb")),
+        mode=pl.when(pl.col("name") == "requests").then(pl.lit("total")).otherwise(pl.lit("level")),
+        grp=pl.lit("malloc"),
+    )
+    out.add("counters", long.drop("factor"))
 
 
 def _swapinfo(frame: pl.DataFrame, out: Tables, state: State) -> None:

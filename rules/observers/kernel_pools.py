@@ -1,0 +1,112 @@
+"""Which user of the kernel's own memory holds most of it: tags of the pools of Windows, types of FreeBSD's malloc.
+
+Standing out: a tag of a Windows pool with half of all that is listed and at least `LEAST_KB`. Normal: less, and the
+largest type of FreeBSD, where ZFS holds much in health: it is told as a measure.
+Worked example: `Tag NP_MB`, AbCd 9000.0, six others 20 to 60: "AbCd holds 9,216,000 kB, 97.9 % of the pool that is listed".
+Cost: the first `MOST_ROWS` rows of listings whose first column is Tag, and one aggregation over the types.
+Source: Microsoft, PoolMon and "Pool tags"; FreeBSD vmstat(8), -m. Nonpaged pool of a host in order is a few hundred MB
+(Microsoft, Memory limits of Windows; Russinovich, Pushing the limits of Windows: paged and nonpaged pool).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+
+OBSERVER = Observer(
+    "kernel-pools",
+    "Who holds the memory of the kernel?",
+    ("rows", "counters"),
+    {
+        "windows": "findstr /m /l TAG %SystemRoot%\\System32\\drivers\\*.sys; poolmon -b, twice, 10 min apart",
+        "freebsd": "vmstat -m; vmstat -z, twice, 10 min apart",
+    },
+    like="listed-values",
+)
+
+HOLDS = 0.5
+"""Minimum part of the listed pool: more than all others together."""
+
+LEAST_KB = 1024.0**2
+"""Minimum size in kB (1 GiB): the whole nonpaged pool of a host in order is smaller."""
+
+MOST_ROWS = 20_000
+"""Maximum number of rows that are looked at."""
+
+UNITS = {"bytes": 1 / 1024, "kb": 1.0, "mb": 1024.0, "gb": 1024.0**2}
+AMOUNT = re.compile(r"(?i)^(?:np|nonp\w*|paged|pp|pool|total|used|size)?[ _.(-]*(bytes|kb|mb|gb)\)?$")
+"""Columns that say how much a tag holds, with their unit."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the largest tag of each listing of pools, and the largest type of each listing of malloc."""
+    yield from _tags(case)
+    yield from _types(case)
+
+
+def _tags(case: CaseTables) -> Iterator[Sighting]:
+    columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "heading", "cells"]
+    tagged = (pl.col("heading").list.first().str.to_lowercase() == "tag").fill_null(value=False)
+    rows = case.scan("rows", columns, tagged).head(MOST_ROWS).collect(engine="streaming").sort("artifact_id", "line_no")
+    for _, table in rows.group_by("artifact_id", "part", "table_no", maintain_order=True):
+        held = table.to_dicts()
+        found = [(n, m[1].lower()) for n, name in enumerate(held[0]["heading"]) if (m := AMOUNT.match(name or ""))]
+        if not found:
+            continue
+        at, unit = found[0]
+        sizes = [(kb, row) for row in held if (kb := _kb(row["cells"], at, UNITS[unit])) is not None]
+        if sizes:
+            yield from _largest([(kb, str(row["cells"][0]), row) for kb, row in sizes], "pool", lead=True)
+
+
+def _kb(cells: list[str | None], at: int, factor: float) -> float | None:
+    text = (cells[at] or "").replace(",", "") if at < len(cells) else ""
+    return float(text) * factor if re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,6})?", text) else None
+
+
+def _types(case: CaseTables) -> Iterator[Sighting]:
+    columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "grp", "item", "name", "value"]
+    of = (
+        (pl.col("grp") == "malloc") & (pl.col("name") == "memory") & (pl.col("value") > 0) & pl.col("value").is_finite()
+    )
+    rows = (
+        case.scan("counters", columns, of)
+        .filter(pl.col("sample").eq_missing(pl.col("sample").max().over("artifact_id", "part")))
+        .sort("artifact_id", "line_no")
+        .head(MOST_ROWS)
+        .collect(engine="streaming")
+    )
+    for _, listing in rows.group_by("artifact_id", "part", maintain_order=True):
+        yield from _largest([(row["value"], str(row["item"]), row) for row in listing.to_dicts()], "malloc", lead=False)
+
+
+def _largest(sizes: list[tuple[float, str, dict[str, Any]]], what: str, *, lead: bool) -> Iterator[Sighting]:
+    whole = sum(kb for kb, _, _ in sizes)
+    kb, name, row = max(sizes, key=lambda one: one[0])
+    if whole <= 0 or len(sizes) < 2:
+        return
+    share = kb / whole
+    stands = lead and share >= HOLDS and kb >= LEAST_KB
+    listed = "pool that is listed" if what == "pool" else "kernel's malloc that is listed"
+    yield Sighting(
+        "consumer",
+        name,
+        f"{name} holds {figure(kb, 'kB')}, {figure(100 * share, '%')} of the {listed}",
+        f"{what}_{name}_kb",
+        kb,
+        "kB",
+        (Lines(row["artifact_id"], row["line_no"], row["line_no"], name),),
+        **place(row),
+        against="all that is listed",
+        against_value=whole,
+        share=min(1.0, share),
+        seen=({"counter": "pool_tag_kb"},) if stands else (),
+        normal=not stands,
+        beside=f"all {len(sizes):,} of the listing hold {figure(whole, 'kB')}",
+    )

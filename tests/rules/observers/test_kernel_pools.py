@@ -1,0 +1,63 @@
+"""Who holds the kernel's memory: a tag with most of a large pool stands out; small pools and FreeBSD's types are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.kernel_pools import observe
+from rules.observers.observer import Sighting
+
+
+def pool(heading: str, *sizes: str) -> list[Sighting]:
+    rows: list[dict[str, Any]] = [
+        {
+            "line_no": n,
+            "table_no": 1,
+            "row_no": n,
+            "heading": ["Tag", heading, "share"],
+            "cells": [f"Tg{n:02}", size, "1%"],
+        }
+        for n, size in enumerate(sizes, 2)
+    ]
+    return list(observe(Case.of_tables({"rows": rows})))
+
+
+@pytest.mark.parametrize(
+    ("heading", "sizes", "normal"),
+    [
+        ("NP_MB", ("9000.0", "60.5", "20"), False),
+        ("NP_MB", ("1000.0", "60.5", "20"), True),
+        ("NP_MB", ("9000.0", "9100.0", "20"), False),
+        ("NP_MB", ("9000.0", "8000.0", "7000"), True),
+        ("Bytes", ("9,663,676,416", "1024"), False),
+        ("NonPaged(KB)", ("900", "10"), True),
+    ],
+)
+def test_a_tag_with_half_of_a_large_pool(heading: str, sizes: tuple[str, ...], normal: bool) -> None:
+    (made,) = pool(heading, *sizes)
+    assert made.normal is normal
+    assert made.seen == (() if normal else ({"counter": "pool_tag_kb"},))
+
+
+def test_it_is_told_with_its_part() -> None:
+    (made,) = pool("NP_MB", "9000.0", "1000")
+    assert made.headline == "Tg02 holds 9,216,000 kB, 90 % of the pool that is listed"
+    assert made.beside == "all 2 of the listing hold 10,240,000 kB"
+
+
+@pytest.mark.parametrize(("heading", "sizes"), [("Size", ("9000", "1")), ("NP_MB", ("9000",)), ("NP_MB", ("-", "x"))])
+def test_what_has_no_unit_or_no_rival_says_nothing(heading: str, sizes: tuple[str, ...]) -> None:
+    assert pool(heading, *sizes) == []
+
+
+def test_the_largest_type_of_malloc_is_a_measure() -> None:
+    rows = [
+        {"line_no": n, "sample": 1, "grp": "malloc", "item": item, "name": "memory", "value": kb, "unit": "kB"}
+        for n, (item, kb) in enumerate((("cache", 9e7), ("devbuf", 1e7)), 2)
+    ]
+    (made,) = observe(Case.of_tables({"counters": rows}))
+    assert made.normal
+    assert made.headline == "cache holds 90,000,000 kB, 90 % of the kernel's malloc that is listed"
