@@ -11,6 +11,7 @@ ch. 6: who is on the processors is the first question after how busy they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -319,7 +320,13 @@ def _states(case: CaseTables) -> Iterator[Sighting]:
             seen=({"counter": f"microstate.{column}"},),
             beside=(Beside("ran", "%", "it ran {value}"),),
         )
-        yield from sightings(named, [m], ["who"])
+        found = list(sightings(named, [m], ["who"]))
+        # Threads that wait for the same thing are one observation: the longest of them is told, with how many there are.
+        many = sum(not one.normal for one in found) >= MANY
+        for one in found:
+            who = one.subject.removesuffix(f" {subject}")
+            short = f"{who} {figure(one.value, '%')}"
+            yield replace(one, joins=column, short=short) if many and not one.normal else one
 
 
 def _memory(case: CaseTables) -> Iterator[Sighting]:

@@ -170,3 +170,16 @@ def test_a_thread_that_waits_is_told_with_how_much_it_ran() -> None:
     assert made[0].beside == "meanwhile it ran 14 %"
     threads = [{**row, "lwp": n} for n, row in enumerate(rows, 1)]
     assert next(iter(observe(Case.of_tables({"microstates": [*rows, *threads]})))).beside is None
+
+
+@pytest.mark.parametrize(("n", "joined"), [(3, True), (2, False)])
+def test_threads_that_wait_for_the_same_are_told_together(n: int, joined: bool) -> None:
+    rows = [
+        {"line_no": i, "pid": i, "comm": f"job{i}", "usr": 10.0, "sys": 1.0, "lat": 60.0 + i} for i in range(1, n + 1)
+    ]
+    rows.append({"line_no": 9, "pid": 9, "comm": "calm", "usr": 10.0, "sys": 1.0, "lat": 1.0})
+    made = [s for s in observe(Case.of_tables({"microstates": rows})) if s.name == "lat_pct"]
+    assert {s.joins for s in made if not s.normal} == ({"lat"} if joined else {None})
+    assert {s.joins for s in made if s.normal} == {None}
+    if joined:
+        assert {s.short for s in made if not s.normal} >= {"job3 (pid 3) 63 %"}
