@@ -244,8 +244,9 @@ def _several(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
                     for key, value in zip(found, (line_no, *file), strict=True):
                         found[key].append(value)
     state["several"] = held
-    schema = {"line_no": frame.schema["line_no"], "several_group": pl.String, "several_file": pl.String}
-    return frame.join(pl.DataFrame(found, schema=schema), on="line_no", how="left", maintain_order="left")
+    names = pl.DataFrame(found, schema={"line_no": pl.Int64, "several_group": pl.String, "several_file": pl.String})
+    names = names.with_columns(pl.col("line_no").cast(frame.schema["line_no"]))
+    return frame.join(names, on="line_no", how="left", maintain_order="left")
 
 
 def _printed(held: dict[str, Any], word: str) -> tuple[str, str] | None:
