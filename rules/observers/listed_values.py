@@ -88,6 +88,11 @@ ERRORS = re.compile(
 )
 """Columns that count what should not happen."""
 
+OTHERS = ("ATTRIBUTE_NAME", "Loss%")
+"""Headings of tables that an observer of their own reads, because their rows do not compare: attributes of a disk each count in a unit
+of their own (disk-health), and routers on a path need not answer (path-loss).
+"""
+
 LABELS = re.compile(
     r"(?i)(?:name|names|pod|container|device|disk|file ?system|mounted on|interface|iface|command|cmd|process|host|node|queue|topic|table"
     r"|user|service|unit|resource|resource_name|database|pool)"
@@ -136,6 +141,8 @@ def figure_of(cell: str) -> float | None:
 
 def _table(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
     heading = rows[0]["heading"]
+    if any(name in OTHERS for name in heading):
+        return
     if len(heading) < 2 or len({name or "" for name in heading}) < len(heading):
         return
     labels = [_label(r) for r in rows]

@@ -21,6 +21,7 @@ from parsers.formats.general.text.single_lines import (
     ATTRIBUTION,
     CODE,
     COMPLAINT,
+    DISK_FAILS,
     LONGEST,
     MAIL_HEADER,
     QUOTED,
@@ -411,6 +412,9 @@ class Paragraphs:
                 return
             if made := measured(line) or timed(line, state.get("time_unit")):
                 self._measured(no, *made)
+                return
+            if DISK_FAILS.fullmatch(line.strip()):
+                self._log(no, state.get("now"), line.strip(), "FATAL")
                 return
         if (written or (line.endswith((":", ",")) and line.count(" ") >= 2 and ADVICE.search(line))) and stamp is None:
             state["advice"] = bool(ADVICE.search(line)) or None

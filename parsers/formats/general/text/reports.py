@@ -1,5 +1,5 @@
 """Lines of reports that a tool prints as text of its own: InnoDB's monitor, plans with their measures, what a service
-manager says of a unit (`systemctl status`, `svcs -x`).
+manager says of a unit (`systemctl status`, `svcs -x`), and what `zpool status` says of a scan.
 
 These have neither names and values nor cells. A line that belongs to one becomes a row of `rows` with the name of the
 report as its only heading and the line as its only cell, so that observers can read what it says.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 INNODB, PLAN, PROCESS, SERVICE = "InnoDB status", "query plan", "server process", "service status"
+POOL = "pool status"
 
 _MARKS = (
     "TRANSACTION", "LOCK", "ACTIVE ", "thread id", "istory list", "has waited", "Pending", "pending", "hit rate", "ROLL BACK", "holds ",
@@ -64,6 +65,10 @@ _OF_UNIT = re.compile(
     r"|Cntrl PID|Extra Fd|FD Store|Error|Status|IP|IO|Tasks|Memory|CPU|CGroup|State|Reason|See|Impact|Follow|Condition|Assert): ?.*"
     r"|[├└│|`].*|(?:man|http|https|file|info):\S*"
 )
+_SCAN = re.compile(r"(?:scan|scrub): (?:(?:resilver|scrub) in progress |resilvered [0-9]|scrub repaired [0-9]).*")
+_OF_SCAN = re.compile(r"[0-9][0-9.,]*[BKMGTPE]?B? (?:scanned|issued|resilvered|repaired|/ ).*")
+"""Lines of `zpool status` about a scan, in the decimal signs of the user's language."""
+
 LONGEST = 2000
 _WRAPPED = ' \t"|+'
 """What clients print around a line of a plan."""
@@ -85,6 +90,8 @@ def report_of(line: str, before: str | None) -> str | None:
     'InnoDB status'
     >>> report_of("  ->  Seq Scan on t  (cost=0.00..1.01 rows=1 width=4)", None), report_of("Filter: yes", None)
     ('query plan', None)
+    >>> report_of("  scan: scrub in progress since Mon May  4 10:00:00 2026", None), report_of("1,2G scanned at 3,4M/s", "pool status")
+    ('pool status', 'pool status')
     """
     if len(line) > LONGEST * 10:
         return None
@@ -99,6 +106,8 @@ def report_of(line: str, before: str | None) -> str | None:
         return PLAN
     if _UNIT.fullmatch(text) or (before == SERVICE and _OF_UNIT.fullmatch(text)):
         return SERVICE
+    if (text.startswith("sc") and _SCAN.fullmatch(text)) or (before == POOL and _OF_SCAN.fullmatch(text)):
+        return POOL
     bare = text.strip(_WRAPPED)
     if before == PLAN and _DETAIL.fullmatch(bare):
         return PLAN

@@ -223,6 +223,12 @@ COMPLAINT = re.compile(
 )
 """Lines without a stamp by which a program says that something went wrong."""
 
+DISK_FAILS = re.compile(
+    r"SMART overall-health self-assessment test result: (?!PASSED|UNKNOWN)\S.*|SMART Health Status: (?!OK)\S.*"
+    r"|Drive failure expected in less than .+"
+)
+"""What smartctl prints of a disk that fails, in words that look like a person's."""
+
 SEVERITY = re.compile(
     r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|ALERT|EMERG|PANIC)\b"
     r"|\[(debug|info|notice|warn|warning|error|crit|alert|emerg)\]|\blevel=\"?([a-z]+)"

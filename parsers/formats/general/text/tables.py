@@ -29,8 +29,14 @@ _NAME = re.compile(r"[ \t]*(?P<name>[A-Za-z_][\w.]{0,62})[ \t]*")
 _DASHES = re.compile(r"[ \t]*-{1,200}[ \t]*")
 _ONE_ROW = re.compile(r"[ \t]*\(1 [^\W\d]{1,12}\)[ \t]*")
 
+_REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
+"""Words behind the last number of a row, set off by two blanks or more."""
+
 Shape = dict[str, Any]
-"""How a table is cut: `mode` (bar, tab, wide, words), `heading`, `starts` of its cells. JSON-able."""
+"""How a table is cut: `mode` (bar, tab, wide, words), `heading`, `starts` of its cells. JSON-able.
+
+Where rows end with a remark that has no word in the heading, `remark` is true and the heading's last cell is empty.
+"""
 
 
 def cells_of(line: str, mode: str) -> list[str]:
@@ -76,12 +82,32 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         if not _is_heading(heading):
             continue
         starts = [found.start() for found in _CELL.finditer(first)] if mode == "wide" else []
-        shape = {"mode": mode, "heading": heading, "starts": starts}
+        shape: Shape = {"mode": mode, "heading": heading, "starts": starts}
+        if mode == "words" and any(_remarked(heading, line) for line in below):
+            heading = [*heading, ""]
+            shape = {**shape, "heading": heading, "remark": True}
         cut = [cells for cells in (row_of(shape, line) for line in below) if cells != heading]
         rows = [cells for cells in cut if cells]
         if rows and len(rows) >= FITS * len(cut) and _is_table(shape, rows, ruled):
             return shape
     return None
+
+
+def _remarked(heading: Sequence[str], line: str) -> list[str] | None:
+    """Return the cells of a row and the remark behind its last number, None for a row without one.
+
+    >>> _remarked(["NAME", "STATE", "CKSUM"], "  sdb  FAULTED  0  too many errors")
+    ['sdb', 'FAULTED', '0', 'too many errors']
+    >>> _remarked(["NAME", "STATE", "CKSUM"], "  errors: no known data errors"), _remarked(["NAME", "SIZE"], "a 1 b")
+    (None, None)
+    """
+    words = list(re.finditer(r"\S+", line))
+    if len(words) <= len(heading) or not _NUMBER.fullmatch(words[len(heading) - 1][0]):
+        return None
+    if any(cell.upper() != cell for cell in heading) or len(heading) < 3:
+        return None
+    found = _REMARK.fullmatch(line, words[len(heading) - 1].end())
+    return [*(word[0] for word in words[: len(heading)]), found["remark"]] if found else None
 
 
 def _under_rules(first: str, second: str) -> Shape | None:
@@ -138,6 +164,12 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     >>> shape = {"mode": "wide", "heading": ["Proto", "Address", "State"], "starts": [0, 8, 20]}
     >>> row_of(shape, "UDP     0.0.0.0:53"), row_of(shape, "no row at all, or is it?")
     (['UDP', '0.0.0.0:53', ''], None)
+
+    Words behind the last cell are a cell of their own:
+
+    >>> shape = {"mode": "words", "heading": ["NAME", "STATE", "CKSUM", ""], "starts": [], "remark": True}
+    >>> row_of(shape, "sda ONLINE 0"), row_of(shape, "sdb ONLINE 0  (resilvering)")
+    (['sda', 'ONLINE', '0', ''], ['sdb', 'ONLINE', '0', '(resilvering)'])
     """
     mode, heading, starts = shape["mode"], shape["heading"], shape["starts"]
     if mode == "bar" and "|" not in line and "│" not in line:
@@ -150,6 +182,9 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
             for start in starts[1:]
         )
         return placed if whole and sum(map(bool, placed)) >= 2 else None
+    if shape.get("remark"):
+        cells = line.split()
+        return [*cells, ""] if len(cells) == len(heading) - 1 else _remarked(heading[:-1], line)
     cells = cells_of(line, mode)
     if len(cells) == len(heading):
         return cells
@@ -185,6 +220,8 @@ def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     'BackOff: Back-off restarting'
     >>> message_of(["NAME", "STATUS"], ["web", "Exited (137) 3 minutes ago"]), message_of(["NAME", "STATUS"], ["db", "Up"])
     ('web: Exited (137) 3 minutes ago', None)
+    >>> message_of(["NAME", "STATE", "CKSUM", ""], ["sdb", "FAULTED", "0", "too many errors"])
+    'sdb: FAULTED (too many errors)'
     """
     names = [name.lower() for name in heading]
     row = dict(zip(names, cells, strict=False))
@@ -197,6 +234,7 @@ def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     if state is None:
         return None
     what = next((row[n] for n in ("names", "name", "unit", "service", "device") if row.get(n)), cells[0])
+    state = f"{state} ({row['']})" if row.get("") else state
     return f"{what}: {state}" if what else state
 
 
