@@ -45,6 +45,12 @@ _PASTE = 256 * 1024
 _ONE_LINE = 110
 """Number of characters above which a part of one line was probably several lines."""
 
+_STAMP = re.compile(
+    r"[\[(<]*(?:(?:19|20)[0-9]{2}[-/.][01]?[0-9][-/.][0-3]?[0-9]|[A-Z][a-z]{2} +[0-9]{1,2}|[0-9]{1,2}/[A-Z][a-z]{2}/[0-9]{4})"
+    r"[T :]{1,3}[0-9]{1,2}:[0-9]{2}:[0-9]{2}"
+)
+"""A stamp of a log. A line that begins with the only one in it is one line of a log, however long."""
+
 _NARROW = 60
 """Minimum width in columns at which a terminal or mail program wraps."""
 
@@ -467,7 +473,8 @@ class Tables:
         repaired = any(note.kind == "repaired" for note in self._single)
         repaired |= any((notes["kind"] == "repaired").any() for notes in self._notes)
         alone = len(widths) == 1 and widest > _ONE_LINE and read and not repaired
-        if alone and not re.match(r"[\[{]\s*[\"{]", texts[min(texts)]):
+        one = texts[min(texts)] if texts else ""
+        if alone and not re.match(r"[\[{]\s*[\"{]", one) and not (_STAMP.match(one) and len(_STAMP.findall(one)) == 1):
             self.note(min(read), min(read), "damaged", "all on one line: if it was several, they are read as one")
         telling = unknown and widest >= _NARROW and not kind_of(source.hints.kind).any_lines
         for n in sorted(read) if telling else ():

@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.impossible_times import believable
 from rules.observers.library_waits import functions, outside_calls
 from rules.observers.log_steps import absences, named_steps
 from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, texts
@@ -286,7 +287,8 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
         column = pl.col("elapsed_s").is_between(0, LONGEST_S)
         names = [*PLACE_COLUMNS, "line_no", "line_end", series, "elapsed_s", *(["text"] if table == "logs" else [])]
         said = pl.col("text") if table == "logs" else pl.lit(None, pl.String)
-        rows = case.scan(table, names, column).with_columns(
+        rows = case.scan(table, names, column)
+        rows = (believable(rows, case) if table == "conn_times" else rows).with_columns(
             pl.col(series).fill_null("a step").alias("name"), said.alias("text")
         )
         key = [*PLACE_COLUMNS, "name"]

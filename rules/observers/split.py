@@ -23,6 +23,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.impossible_times import believable
 from rules.observers.observer import FELT_S, MOST, MOST_LINES, Lines, Observer, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen
 from rules.walking.request_walk import IDLE, LOST, OWN
@@ -221,7 +222,8 @@ def _http(case: CaseTables) -> Iterator[Sighting]:
     step = pl.coalesce(*(pl.when(series.str.contains(words)).then(pl.lit(name)) for name, (words, _) in STEPS.items()))
     named = pl.any_horizontal(*(series.str.contains(words) for words, _ in STEPS.values()))
     columns = ["part", "series", "seq", "line_no", "elapsed_s"]
-    rows = pl.concat([case.scan("conn_times", [*PLACE_COLUMNS, *columns]), _curl_lines(case)], how="diagonal_relaxed")
+    times = believable(case.scan("conn_times", [*PLACE_COLUMNS, *columns]), case)
+    rows = pl.concat([times, _curl_lines(case)], how="diagonal_relaxed")
     rows = rows.filter(named & pl.col("elapsed_s").is_between(0, LONGEST_S))
     value, line = pl.col("elapsed_s"), pl.col("line_no")
     of = {name: pl.col("step") == name for name in STEPS}

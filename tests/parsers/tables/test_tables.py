@@ -11,7 +11,7 @@ import pytest
 from parsers.tables.rows import Batch, Domain, State, Tables
 from parsers.text.notes import LINE_ACCOUNT, NOTE_CHARS
 from parsers.text.source import Hints, Limits, Position, Source, open_text
-from tests.parsers.formats.evidence import Memory
+from tests.parsers.formats.evidence import Memory, read_bytes
 
 TEXT = "one\ntwo\n\nfour t1ger9\n....\nsix\nseven\n"
 
@@ -173,3 +173,17 @@ def test_domains_of_one_number_are_united():
     one = Domain(1, "wall-local", base="2016", t_begin=2.0, t_end=3.0, lines=[(1, 4), (9, 9)])
     two = Domain(1, "wall-local", t_begin=1.0, t_end=None, lines=[(5, 6)])
     assert one.unite(two) == Domain(1, "wall-local", "2016", None, 1.0, 3.0, [(1, 6), (9, 9)])
+
+
+@pytest.mark.parametrize(
+    ("line", "doubted"),
+    [
+        (f"(2026-03-01  8:25:49): [daemon] [child_ended] (0x0020): Child [4711] ('{'x' * 100}') was ended", False),
+        (f"2026-03-01T08:25:49Z the worker says {'x' * 120}", False),
+        (f"2026-03-01T08:25:49Z one {'x' * 80} 2026-03-01T08:25:50Z two", True),
+    ],
+)
+def test_one_long_line_of_a_log_is_whole(line: str, doubted: bool):
+    notes = read_bytes(f"{line}\n".encode()).tables.get("notes")
+    texts = notes["text"].to_list() if notes is not None else []
+    assert any("all on one line" in text for text in texts) is doubted

@@ -11,6 +11,7 @@ Samples::
     Elapsed: 00:00:03.94
     connect: 30 ms
      time_namelookup:  0.005352s
+    dns: 0.002 | connect: 0.021 | total: 0.260
     Thu Oct 13 18:09:12 UTC 2016: Long measurement (#21): 0m6.205s
     OK (30 msec)
     Ok (1.588 msec)
@@ -118,6 +119,12 @@ _STAMPED, _STAMP, _RULE, _NUMBERED = (re.compile(x) for x in (STAMPED, STAMP, RU
 WRITTEN = "\\n"
 """A line end that was printed as two characters."""
 
+_PIECE = r"[ \t]*[A-Za-z_][A-Za-z0-9_ .-]*[:=][ \t]*[0-9][0-9.,]*[ \t]*(?:s|ms|us|sec|msec)?[ \t]*"
+BARRED = rf"^{_PIECE}(?:\|{_PIECE})+$"
+"""Several labels with their values on one line, between bars: a format of curl -w that prints no line ends."""
+
+_BARRED = re.compile(BARRED)
+
 TIME_WORDS = r"(?i)elapsed|connect|time|login|logon|dauer|zeit|temps|durée|tiempo|response|latency|duration|abgelaufen"
 BANNER = (
     r"TNS Ping Utility for ([^:]*): Version ([0-9.]*)"
@@ -190,9 +197,18 @@ def _apart(lines: list[str]) -> list[str]:
     """Split lines whose line ends were printed as `\\n`, and remove stamps in front of labels."""
     if any(_STAMPED.match(x) for x in lines[:5]):
         lines = [_STAMP.sub("", x) for x in lines]
-    return [
-        piece for line in lines for piece in (line.split(WRITTEN) if WRITTEN in line else (line,)) if piece or not line
-    ]
+    return [piece for line in lines for piece in _pieces(line) if piece or not line]
+
+
+def _pieces(line: str) -> list[str]:
+    """Return the parts of a line that each hold a label and its value.
+
+    >>> _pieces("dns: 0.01 | connect: 0.02"), _pieces("a | b")
+    (['dns: 0.01 ', ' connect: 0.02'], ['a | b'])
+    """
+    if WRITTEN in line:
+        return line.split(WRITTEN)
+    return line.split("|") if "|" in line and _BARRED.match(line) else [line]
 
 
 def _label(text: str) -> str:
@@ -216,6 +232,10 @@ def _list(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Sta
             pl.when(written).then(pl.col("line").str.strip_suffix(WRITTEN)).otherwise("line").alias("line")
         )
         frame = whole.with_columns(pl.col("line").str.split(WRITTEN)).explode("line")
+    barred = pl.col("line").str.contains("|", literal=True) & pl.col("line").str.contains(BARRED)
+    if frame.select(barred.any()).item():
+        pieces = pl.when(barred).then(pl.col("line").str.split("|")).otherwise(pl.concat_list("line"))
+        frame = frame.with_columns(pieces.alias("line")).explode("line")
     stamped = pl.col("line").str.contains(STAMPED)
     stamp = pl.when(stamped).then(pl.col("line").str.extract(STAMP))
     plain = pl.when(stamped).then(pl.col("line").str.replace(STAMP, "")).otherwise("line")
