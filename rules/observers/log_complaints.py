@@ -19,7 +19,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.log_templates import template
-from rules.observers.log_times import quoted
+from rules.observers.log_times import between, quoted
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen, recognise
 
@@ -74,6 +74,9 @@ HARMLESS = r"(?i)\bdeprecat\w+|\bwill be removed in\b|\bis obsolete\b|\bexperime
 
 NO_ERROR = r"^0+$"
 """Codes that say that all is well, such as the SQLSTATE 00000; any other is worth a line where nothing else judges it."""
+
+ADDRESS = r"\b(\d{1,3}(?:\.\d{1,3}){3})\b"
+"""An address in a line: lines of one form may be about several."""
 
 Place = tuple[int, int]
 """An artifact and a line of it."""
@@ -138,6 +141,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.col("severity").str.contains(ENDED).fill_null(False).any().alias("ended"),
             pl.col("severity").first(),
             text.first().alias("text"),
+            text.str.extract(ADDRESS, 1).min().alias("address_from"),
+            text.str.extract(ADDRESS, 1).max().alias("address_to"),
             pl.col("line_no").min().alias("first"),
             pl.col("line_no").max().alias("last"),
             pl.col("line_end").get(pl.col("line_no").arg_min()),
@@ -155,6 +160,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             *(pl.col(c).get(pl.col("first").arg_min()) for c in ("severity", "text", "line_end")),
             pl.col("first").min(),
             pl.col("last").max(),
+            pl.col("address_from").min(),
+            pl.col("address_to").max(),
             pl.col("t_from").min(),
             pl.col("t_to").max(),
             most.max().alias("peak"),
@@ -344,7 +351,7 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     n, burst = row["n"], _burst(row)
     times = "Once" if n == 1 else f"{n:,} times"
     if n > 1 and row["t_from"] is not None and row["t_to"] > row["t_from"]:
-        times += f" in {figure(row['t_to'] - row['t_from'], 's')}"
+        times += f" in {between(row['t_to'] - row['t_from'], row['t_from'], row['t_to'])}"
     if n == 1 and row["since_start"] and row["t_from"] is not None:
         # A kernel's log has its stamps in seconds: up to here they are still found by eye.
         at = f"{row['t_from']:,.3f} s" if row["t_from"] < STAMPED_S else figure(row["t_from"], "s")
@@ -363,6 +370,8 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     if row["of_event"] > n:
         more = row["of_event"] - n
         of = f"{of}; {more:,} more {'lines around it name' if more > 1 else 'line around it names'} no other reason"
+    other = next((a for a in (row["address_from"], row["address_to"]) if a and a not in str(row["text"])), None)
+    of = "; ".join(filter(None, (of, f"some of them name another address, such as {other}" if other and n > 1 else None)))
     cited = [(row["first"], "first" if n > 1 else said)]
     if burst and row["peak_line"] not in (row["first"], row["last"]):
         cited.append((row["peak_line"], "most within one minute"))

@@ -106,6 +106,16 @@ def quoted(text: Any, most: int = QUOTED) -> str:
     return made if len(made) <= most else f"{made[: most - 3]}..."
 
 
+def between(seconds: float, *stamps: float | None) -> str:
+    """Return the time between stamps as they resolve it: whole seconds between whole seconds.
+
+    >>> between(11.0, 100.0, 111.0), between(11.0, 100.25, 111.25)
+    ('11 s', '11.000 s')
+    """
+    whole = seconds < 60 and all(t is not None and float(t).is_integer() for t in stamps)
+    return f"{seconds:.0f} s" if whole else figure(seconds, "s")
+
+
 def _numbers(text: pl.Expr, pattern: str, *groups: int) -> list[pl.Expr]:
     """Return groups of a pattern as numbers, NULL where it does not match."""
     found = text.str.extract_groups(pattern)
@@ -264,18 +274,26 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
     )
     known = rows.filter(pl.col("gap").is_between(0, LONGEST_S))
     middle = known.group_by(key).agg(pl.col("gap").median().alias("middle"), pl.len().alias("n"))
-    far = known.filter(pl.col("gap") >= GAP_S).join(middle, on=key, nulls_equal=True)
+    stamp, took = pl.col("t_local"), pl.col("gap")
+    # Whole seconds one apart may be a millisecond apart.
+    whole = (stamp == stamp.floor()) & (took == took.floor())
+    far = known.filter((took > GAP_S) | ((took == GAP_S) & ~whole)).join(middle, on=key, nulls_equal=True)
     far = far.filter((pl.col("n") >= REGULAR) & (pl.col("gap") >= TIMES * pl.col("middle"))).top_k(MOST, by="gap")
     far = far.with_columns(template(pl.col("said")).alias("from"), template(pl.col("text")).alias("to"))
     for row in far.collect().sort("gap", descending=True).iter_rows(named=True):
         a = row["artifact_id"]
         who = f"process {row['pid']}" if row["pid"] is not None else "the log"
-        between = f' between "{quoted(row["said"], 80)}" and "{quoted(row["text"], 80)}"'
+        lines = f' between "{quoted(row["said"], 80)}" and "{quoted(row["text"], 80)}"'
+        took = between(row["gap"], row["t_local"], row["t_local"] - row["gap"])
+        usual = (
+            f"between other lines {between(row['middle'], row['middle'])} (median)"
+            if row["middle"]
+            else "most other lines have the stamp of the line before"
+        )
         yield Sighting(
             "gap",
             who,
-            f"{who} wrote nothing for {figure(row['gap'], 's')}{between if row['said'] or row['text'] else ''};"
-            f" between other lines {figure(row['middle'], 's')} (median)",
+            f"{who} wrote nothing for {took}{lines if row['said'] or row['text'] else ''}; {usual}",
             "gap_s",
             row["gap"],
             "s",
@@ -290,7 +308,7 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
             against_value=row["middle"],
             seen=({"seconds": round(row["gap"], 6)},),
             joins=f"{row['from']} to {row['to']}",
-            short=f"{figure(row['gap'], 's')} of {who}",
+            short=f"{took} before line {row['line_no']:,}",
         )
 
 

@@ -4,6 +4,8 @@ Reads what dig, nslookup, host and resolvectl print. Stands out: a question that
 with a failure or "no such name", that was answered only after time-outs, or that took `SLOW_S`. Beside it stands what was
 answered at once: the same name by its other kind of address, or by another server. Normal: an answer without delay.
 nslookup of Windows first asks for the name of its server; a time-out above the line with that name belongs to this question.
+Where the same question was answered later, the commands at the prompts between stand beside it: one of them may have mended it.
+An answer tells no time unless its tool prints one.
 Worked example: AAAA? db1 SERVFAIL after 700 ms from both servers, A? db1 answered in 4 ms: one kind of address fails.
 Cost: at most `MOST_LINES_READ` lines. Source: dig(1), nslookup(1), host(1), resolvectl(1); RFC 1035 4.1.1 (response codes).
 """
@@ -31,7 +33,9 @@ OBSERVER = Observer(
     },
 )
 
-LOOKUP = "name look-up"
+LOOKUP, BETWEEN = "name look-up", "$$ "
+"""Heading of the lines of look-ups, and the mark before another command at a prompt below one."""
+
 MOST_LINES_READ = 5_000
 """Maximum number of lines that are looked at."""
 
@@ -41,7 +45,10 @@ SLOW_S = 1.0
 FAILS = ("SERVFAIL", "REFUSED", "FORMERR", "NOTIMP", "NOTAUTH", "ServFail", "Refused", "failure", "no answer")
 MISSING = ("NXDOMAIN", "NXDomain")
 TOLD = 3
-"""Maximum number of look-ups of one kind that a sentence names."""
+"""Maximum number of look-ups of one kind, or of commands, that a sentence names."""
+
+COMMAND = 80
+"""Maximum number of characters of a command that are quoted."""
 
 _TYPE = re.compile(r"(?i)(?:A|AAAA|PTR|CNAME|SRV|MX|TXT|NS|SOA|ANY)")
 _ADDRESS = re.compile(r"[0-9A-Fa-f*]{0,4}(?:[.:][0-9A-Fa-f*]{0,4}){2,7}")
@@ -82,6 +89,7 @@ class LookUp:
     limit_s: float | None = None
     before_server: int = 0
     said: str = ""
+    then: list[tuple[int, str]] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -129,6 +137,10 @@ def _read(rows: pl.DataFrame) -> list[LookUp]:
 
 
 def _take(made: list[LookUp], line: int, text: str) -> None:
+    if text.startswith(BETWEEN):
+        if made:
+            made[-1].then.append((line, text.removeprefix(BETWEEN)))
+        return
     if text.startswith("$ "):
         made.append(_asked(text[2:], line))
         return
@@ -314,6 +326,12 @@ def _failed(
     )  # fmt: skip
     other = next((g for g in good if g.name == first.name and g.kind != first.kind), None)
     other = other or next((g for g in good if g.question == first.question), None)
+    again = next((g for g in good if g.question == first.question and found.index(g) > found.index(part[-1])), None)
+    between = [c for one in found[found.index(part[-1]) : found.index(again)] for c in one.then] if again else []
+    beside = _well(again or other) if again or other else None
+    if between and beside:
+        named = ", ".join(f'"{c if len(c) <= COMMAND else c[: COMMAND - 3] + "..."}"' for _, c in between[:TOLD])
+        beside += f", after {named}"
     seen: tuple[Seen, ...] = ({"log": first.said},) if first.said and failure else ()
     return Sighting(
         "failure",
@@ -322,7 +340,11 @@ def _failed(
         "lookups_count",
         float(len(part)),
         "count",
-        (*(c for one in part[:TOLD] for c in _cited(one, where)), *(_cited(other, where) if other else ())),
+        (
+            *(c for one in part[:TOLD] for c in _cited(one, where)),
+            *(Lines(where["artifact_id"], line, line, "a command between") for line, _ in (between if beside else [])[:TOLD]),
+            *(_cited(again or other, where) if again or other else ()),
+        ),
         **place(where),
         against="look-ups of that question",
         against_value=float(asked),
@@ -330,7 +352,7 @@ def _failed(
         n=len(part),
         failure=failure,
         seen=seen,
-        beside=_well(other) if other else None,
+        beside=beside,
     )
 
 
@@ -388,17 +410,18 @@ def _early(one: LookUp) -> str:
 
 
 def _answered(one: LookUp, where: dict[str, Any]) -> Sighting:
+    timed = one.took_s is not None
     return Sighting(
         "look-up",
         one.question,
         _well(one),
-        f"lookup_s of {one.question}",
-        one.took_s if one.took_s else 0.001,
-        "s",
+        f"lookup_s of {one.question}" if timed else f"lookups of {one.question}",
+        one.took_s if timed and one.took_s is not None else 1.0,
+        "s" if timed else "count",
         tuple(_cited(one, where)),
         **place(where),
-        against="a late answer",
-        against_value=SLOW_S,
+        against="a late answer" if timed else "one question",
+        against_value=SLOW_S if timed else 1.0,
         normal=True,
     )
 

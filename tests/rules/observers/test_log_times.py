@@ -72,6 +72,14 @@ def test_a_gap_names_the_lines_before_and_after_it() -> None:
     assert [c.line_from for c in made.lines] == [4, 5]
 
 
+def test_stamps_of_whole_seconds_give_no_fractions() -> None:
+    (made,) = gaps(case((1.0, "a"), (1.0, "b"), (1.0, "c"), (1.0, "d"), (12.0, "e"), (13.0, "f")))
+    assert made.headline == (
+        'the log wrote nothing for 11 s between "d" and "e"; most other lines have the stamp of the line before'
+    )
+    assert made.short == "11 s before line 5"
+
+
 def test_a_step_ends_with_the_answer_of_its_id() -> None:
     (made,) = steps(
         case(

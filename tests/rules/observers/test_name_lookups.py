@@ -162,3 +162,36 @@ def test_the_server_that_host_names_is_told() -> None:
         "Host db9.example not found: 2(SERVFAIL)\n"
     )
     assert made.headline == "db9.example was answered SERVFAIL by 10.0.0.3"
+
+
+FAILED_THEN_MENDED = """[root@app1 ~]# nslookup shop.example 10.0.0.3
+;; connection timed out; no servers could be reached
+[root@app1 ~]# {command}
+done
+[root@app1 ~]# nslookup shop.example 10.0.0.3
+Server:		10.0.0.3
+Address:	10.0.0.3#53
+
+Name:	shop.example
+Address: 10.1.1.1
+"""
+
+
+def test_the_command_between_a_failure_and_an_answer_stands_beside_it() -> None:
+    made = seen(FAILED_THEN_MENDED.format(command="ethtool -K tun0 tx off"))
+    assert made[0].headline == "shop.example got no answer from 10.0.0.3"
+    assert made[0].beside == 'shop.example was answered by 10.0.0.3: 10.1.1.1, after "ethtool -K tun0 tx off"'
+    assert [c.line_from for c in made[0].lines] == [1, 2, 3, 5, 6, 7, 9, 10]
+    long = seen(FAILED_THEN_MENDED.format(command="x" * 100))
+    assert f'"{"x" * 77}..."' in str(long[0].beside)
+
+
+def test_a_command_behind_the_answer_is_not_what_made_it() -> None:
+    first = FAILED_THEN_MENDED.format(command="date").split("[root@app1 ~]# ")
+    made = seen("[root@app1 ~]# ".join([first[0], first[3], first[2], first[1]]))
+    assert made[0].beside == "shop.example was answered by 10.0.0.3: 10.1.1.1"
+
+
+def test_an_answer_without_a_time_has_none() -> None:
+    made = seen("$ nslookup shop.example 10.0.0.3\nServer:\t\t10.0.0.3\nAddress:\t10.0.0.3#53\n\nName:\tshop.example\nAddress: 10.1.1.1\n")
+    assert [(s.name, s.value, s.unit) for s in made] == [("lookups of shop.example", 1.0, "count")]

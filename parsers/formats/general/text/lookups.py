@@ -1,7 +1,7 @@
 """Lines of commands that ask for names: dig, nslookup, host, resolvectl, at a prompt or by what they print.
 
 A line that belongs to one becomes a row of `rows` with `LOOKUP` as its only heading and the line as its only cell, so that
-observers can put question and answer together; the command itself stands there as `$ dig ...`. Labels of nslookup are
+observers can put question and answer together; the command itself stands there as `$ dig ...`, another one below it as `$$ ...`. Labels of nslookup are
 those of the user's language, so there a label with one word behind it is enough.
 """
 
@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 
 LOOKUP = "name look-up"
+
+BETWEEN = "$$ "
+"""Mark before another command at a prompt below a look-up: it may be what made the next one succeed."""
 
 TOOLS = ("dig", "nslookup", "host", "resolvectl")
 _COMMAND = re.compile(

@@ -315,8 +315,10 @@ class Paragraphs:
         """Take a command line: what is below it may be what it printed of a name."""
         self.state.pop("lookup", None)
         if command is not None and len(command) <= LONGEST and (tool := lookups.tool_of_command(command)):
-            self.state["lookup"] = tool
+            self.state["lookup"] = self.state["looked_up"] = tool
             self._lookup(no, f"$ {command.strip().removeprefix('$ ')}")
+        elif command is not None and self.state.get("looked_up") and len(command) <= COMMAND:
+            self._lookup(no, f"{lookups.BETWEEN}{command.strip().removeprefix('$ ')}")
 
     def _is_lookup(self, no: int, line: str) -> bool:
         """Take a line that a command printed of a name; one that is also a line of a log is left to be read as such."""
