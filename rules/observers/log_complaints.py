@@ -306,10 +306,10 @@ def _burst(row: Mapping[str, Any]) -> bool:
     return bool(row["peak"] >= BURST_TIMES * row["n"] / windows)
 
 
-def _with_end(text: str) -> str:
+def with_end(text: str) -> str:
     """Return a line as a headline quotes it; the middle of a long one is left out, because its reason stands at the end.
 
-    >>> _with_end("x" * 300 + " starting the worker: no such file")[-38:]
+    >>> with_end("x" * 300 + " starting the worker: no such file")[-38:]
     'x... starting the worker: no such file'
     """
     whole = quoted(text, MOST_QUOTED)
@@ -346,7 +346,7 @@ def _behind(row: Mapping[str, Any], lines: Mapping[Place, tuple[str, str]]) -> l
 
 
 def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sighting:
-    said = _with_end(row["text"])
+    said = with_end(row["text"])
     code = f"{row['code']}: " if row["code"] and row["code"] not in said else ""
     n, burst = row["n"], _burst(row)
     times = "Once" if n == 1 else f"{n:,} times"

@@ -51,7 +51,10 @@ VERBOSE_REST = (
     r"|Page size \(bytes\)): [0-9]+%?$"
 )
 FAILED = r"^Command (?:exited with non-zero status ([0-9]+)|terminated by signal ([0-9]+))$"
-RAN = r"^[^\s]*?[$#%>][\t ]*(?:/usr/bin/|/bin/)?p?time(?:x)?[\t ]+(?:-[a-z]+[\t ]+)*(\S.*)$"
+RAN = r"^(?:[^\s]*?[$#%>][\t ]*(?:/usr/bin/|/bin/)?p?time(?:x)?|(?:/usr/bin/)?time)[\t ]+(?:-[a-z]+[\t ]+)*([A-Za-z0-9_./~\"'$(-].*[^.:?!])$"
+"""A command that is timed, at a prompt or by itself. A sentence that begins with this word ends otherwise."""
+COMPLAINS = r"(?i)\b(?:error|fail(?:ed|ure)|timed out|refused|denied|unreachable|cannot|can't|unable to|not (?:known|found)|no such)\b"
+"""Words of a command's output by which it says that it did not do its work."""
 _TELLING = re.compile(
     r"elapsed| total$|[\t ]real[\t ]|[0-9]u [0-9]|^[\t ]*(?:real|user|sys)|inputs\+|^[\t ]*(?:Command |User time|System time|[A-Z][a-z ()]{5,60}: )"
 )
@@ -151,7 +154,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
             pl.Series("contiguous", states, pl.String),
         )
         _ambiguous(rows, out)
-        out.add("conn_times", rows.drop("unread"))
+        # What the command printed stands between the line that names it and its times. What it complained of is left for readers.
+        out.add("conn_times", rows.drop("unread"), span="ends")
+        spans = pl.int_ranges(pl.col("line_no"), pl.col("line_end") + 1).alias("line_no")
+        inside = rows.select(spans).explode("line_no").join(frame, on="line_no")
+        out.read(inside.filter(~pl.col("line").str.contains(COMPLAINS))["line_no"])
         state["last"], broken = int(at[-1]), bool((before > at[-1]).any())
     elif len(marks):
         broken = True
