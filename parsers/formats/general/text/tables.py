@@ -29,6 +29,13 @@ _NAME = re.compile(r"[ \t]*(?P<name>[A-Za-z_][\w.]{0,62})[ \t]*")
 _DASHES = re.compile(r"[ \t]*-{1,200}[ \t]*")
 _ONE_ROW = re.compile(r"[ \t]*\(1 [^\W\d]{1,12}\)[ \t]*")
 
+_MTR = re.compile(r"[ \t]*(?P<host>HOST: \S+)[ \t]+(?P<columns>Loss%[ \t]+Snt(?:[ \t]+[A-Z][A-Za-z]+)*)[ \t]*")
+_HOP = re.compile(
+    r"[ \t]*(?P<n>[0-9]{1,3})\.(?:\|--)?[ \t]*(?:AS(?:[0-9]+|\?\?\?)[ \t]+)?(?P<host>\S+)[ \t]+(?P<loss>[0-9]{1,3}(?:\.[0-9]+)?%?)"
+    r"(?P<figures>(?:[ \t]+[0-9]+(?:\.[0-9]*)?)+)[ \t]*"
+)
+"""A report of mtr and its rows, also with the number of the autonomous system (-z) in front of the host."""
+
 _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
@@ -66,6 +73,7 @@ def one_value(lines: Sequence[str]) -> tuple[str, str] | None:
 
 def table_at(lines: Sequence[str]) -> Shape | None:
     """Return the shape of the table whose heading is the first of these lines, None if it is no heading."""
+    shape: Shape | None
     first = lines[0]
     below = [line for line in lines[1:] if not RULE.fullmatch(line)]
     ruled = len(lines) > 1 and RULE.fullmatch(lines[1]) is not None
@@ -74,6 +82,9 @@ def table_at(lines: Sequence[str]) -> Shape | None:
     if len(lines) > 1 and (shape := _under_rules(first, lines[1])) is not None:
         cut = [row_of(shape, line) for line in below]
         return shape if sum(row is not None for row in cut) >= FITS * len(cut) else None
+    if found := _MTR.fullmatch(first):
+        shape = {"mode": "mtr", "heading": [found["host"], *found["columns"].split()], "starts": []}
+        return shape if row_of(shape, below[0]) else None
     modes = (
         ("bar",) if "|" in first or "│" in first else ("tab", "wide", "words") if "\t" in first else ("wide", "words")
     )
@@ -82,7 +93,7 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         if not _is_heading(heading):
             continue
         starts = [found.start() for found in _CELL.finditer(first)] if mode == "wide" else []
-        shape: Shape = {"mode": mode, "heading": heading, "starts": starts}
+        shape = {"mode": mode, "heading": heading, "starts": starts}
         if mode == "words" and any(_remarked(heading, line) for line in below):
             heading = [*heading, ""]
             shape = {**shape, "heading": heading, "remark": True}
@@ -165,6 +176,12 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     >>> row_of(shape, "UDP     0.0.0.0:53"), row_of(shape, "no row at all, or is it?")
     (['UDP', '0.0.0.0:53', ''], None)
 
+    A row of mtr names its hop in one cell:
+
+    >>> shape = {"mode": "mtr", "heading": ["HOST: a", "Loss%", "Snt", "Avg"], "starts": []}
+    >>> row_of(shape, " 12. AS64500  192.0.2.7    0.0%    30  2.0"), row_of(shape, "  2.|-- ???   100.0   30    0.0")
+    (['12.|-- 192.0.2.7', '0.0%', '30', '2.0'], ['2.|-- ???', '100.0', '30', '0.0'])
+
     Words behind the last cell are a cell of their own:
 
     >>> shape = {"mode": "words", "heading": ["NAME", "STATE", "CKSUM", ""], "starts": [], "remark": True}
@@ -172,6 +189,10 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     (['sda', 'ONLINE', '0', ''], ['sdb', 'ONLINE', '0', '(resilvering)'])
     """
     mode, heading, starts = shape["mode"], shape["heading"], shape["starts"]
+    if mode == "mtr":
+        hop = _HOP.fullmatch(line)
+        cells = [f"{hop['n']}.|-- {hop['host']}", hop["loss"], *hop["figures"].split()] if hop else []
+        return cells if len(cells) == len(heading) else None
     if mode == "bar" and "|" not in line and "│" not in line:
         return None
     if mode == "ruled":

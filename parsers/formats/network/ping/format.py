@@ -17,7 +17,7 @@ Samples::
 
 Tables: conn_times, series `ping`, one row for each answer or failure that is printed; counters of grp ping and mode level, item
 the host, from the head and the end of each run: `packet bytes` (with headers where the tool prints that), `transmitted`,
-`received`. Clock: wall-utc with `-D`, else
+`received`, and `missing` before each answer behind a hole in icmp_seq. Clock: wall-utc with `-D`, else
 none: the caller chose the spacing. Traps: `time<1ms` is an upper bound (elapsed_s 0.001, noted once); a gap in
 icmp_seq is an answer that never came and makes the next row `broken`; some locales print decimal commas; a second answer to the same
 request (`DUP!`) is a row with ok false; macOS prints an ICMP error and later the time-out of the same request: each is a row.
@@ -27,6 +27,7 @@ Known gaps: the dots of flood ping, the summary of fping -C, traceroute.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import polars as pl
 
@@ -90,6 +91,9 @@ SUMMARY = re.compile(
 )
 """First line of a run, with the host and the size of its packets, and the line that counts them."""
 
+Count = dict[str, str | int | float | None]
+"""A row of counters."""
+
 FORMAT = Format(
     kind="ping",
     variant="ping",
@@ -143,12 +147,14 @@ def parse(source: Source, out: Tables, state: State) -> State:
             )
         )
         out.read(rows.filter(line.str.contains(DETAIL))["line_no"])
-        _summaries(rows.filter(line.str.contains(DETAIL)), out, state)
+        run = state.get("run", [0])
+        counted = _summaries(rows.filter(line.str.contains(DETAIL)), state)
         failed = pl.coalesce("bad1", "bad2", "bad", "why").is_not_null() | (
             pl.col("host").is_not_null() & pl.col("fp_ms").is_null()
         )
         rows = rows.filter(pl.col("time").is_not_null() | pl.col("host").is_not_null() | failed)
         if rows.is_empty():
+            _count(counted, out)
             continue
         factor = pl.col("unit").replace_strict(UNITS, default=1e-3, return_dtype=pl.Float64)
         number = pl.col("time").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False) * factor
@@ -171,6 +177,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
             .then(pl.lit("proven"))
             .otherwise(pl.lit("assumed"))
         )
+        missing = rows.with_columns((pl.col("icmp") - last - 1).alias("n"))
+        holes = missing.filter(pl.col("contiguous") == "broken").select("line_no", "n")
+        _count([*counted, *_holes(holes, counted, run)], out)
         unread = rows.filter(pl.col("ok") & pl.col("elapsed_s").is_null())
         rows = rows.filter(~pl.col("ok") | pl.col("elapsed_s").is_not_null())
         out.notes(unread.select("line_no", kind=pl.lit("unknown"), text="time cannot be read: " + line))
@@ -196,9 +205,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
     return state
 
 
-def _summaries(details: pl.DataFrame, out: Tables, state: State) -> None:
-    """Add how many packets of which size each run sent and got back; `state` keeps number and host of the open run."""
-    made: list[dict[str, str | int | float | None]] = []
+def _summaries(details: pl.DataFrame, state: State) -> list[Count]:
+    """Return how many packets of which size each run sent and got back; `state` keeps number and host of the open run."""
+    made: list[Count] = []
     for line_no, line in details.select("line_no", "line").iter_rows():
         if found := HEAD.fullmatch(line[:300]):
             size = found["whole"] or found["bytes"]
@@ -219,6 +228,21 @@ def _summaries(details: pl.DataFrame, out: Tables, state: State) -> None:
             for name, count in zip(("transmitted", "received"), counts, strict=True):
                 row = {"line_no": line_no, "sample": number, "item": host, "name": name, "value": float(count)}
                 made.append({**row, "unit": "packets"})
+    return made
+
+
+def _holes(holes: pl.DataFrame, counted: list[Count], run: list[Any]) -> list[Count]:
+    """Return how many answers never came before each row behind a hole in icmp_seq; `run` was open when these rows began."""
+    begins = sorted((int(c["line_no"] or 0), c["sample"], c["item"]) for c in counted)
+    made: list[Count] = []
+    for line_no, n in holes.iter_rows():
+        before = [(sample, item) for at, sample, item in begins if at < line_no]
+        number, host = before[-1] if before else (run[0], run[1] if len(run) > 1 else None)
+        made.append({"line_no": line_no, "sample": number, "item": host, "name": "missing", "value": float(n), "unit": "packets"})
+    return made
+
+
+def _count(made: list[Count], out: Tables) -> None:
     if made:
         rows = pl.DataFrame(made, infer_schema_length=None).sort("line_no", maintain_order=True)
         out.add("counters", rows.with_columns(line_end="line_no", grp=pl.lit("ping"), mode=pl.lit("level")))
