@@ -24,7 +24,7 @@ from rules.observers.library_waits import functions, outside_calls
 from rules.observers.log_steps import absences, named_steps
 from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
-from rules.observers.packet_silence import silences, turns
+from rules.observers.packet_silence import handshakes, silences, turns
 from rules.observers.talk import Talk, around
 from rules.observers.time_limits import time_limits
 from rules.observers.traced import calls, middle, on, seen, union
@@ -71,6 +71,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         _elapsed,
         silences,
         turns,
+        handshakes,
         texts,
         steps,
         gaps,

@@ -36,6 +36,10 @@ SUFFIX = r"\.(?:svc\.cluster\.local|cluster\.local|local|localdomain|internal|la
 """Endings of names that only a search list of the site can have added."""
 
 
+MISSING, MISSING_SHARE = "NXDomain", 0.3
+"""Answer to a question for a name that there is not, and the factor of its share: it is an answer, and most come at once."""
+
+
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield questions without an answer, failures and names that do not exist, the most frequent first."""
     columns = ["part", "line_no", "t_local", "src", "sport", "dst", "dport", "payload"]
@@ -139,7 +143,7 @@ def _refused(talks: pl.DataFrame) -> Iterator[Sighting]:
             **place(row),
             against="all that were answered",
             against_value=float(whole),
-            share=min(1.0, n / max(1, whole)),
+            share=min(1.0, n / max(1, whole)) * (MISSING_SHARE if code == MISSING and not searched else 1.0),
             n=n,
             seen=seen,
             beside="the name without its suffix is not asked for in the list" if searched and not shorter else None,

@@ -227,6 +227,43 @@ def _spoken(case: CaseTables) -> pl.LazyFrame:
     )
 
 
+def handshakes(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how soon servers answer a SYN, as a measure, where none took `FELT_S`: it tells how far the server is."""
+    spoken = _spoken(case)
+    answer = (pl.col("kind") == "answer") & pl.col("syn") & pl.col("syn_before")
+    made = (
+        spoken.filter(answer.fill_null(value=False) & pl.col("gap").is_between(0, LONGEST_S))
+        .group_by(*PLACE_COLUMNS, "server", "server_port")
+        .agg(
+            pl.len().alias("n"),
+            pl.col("gap").min().alias("least"),
+            pl.col("gap").max().alias("most"),
+            pl.struct("line_before", "line_no").head(2).alias("lines"),
+        )
+        .filter(pl.col("most") < FELT_S)
+        .sort("n", descending=True)
+        .head(MOST)
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        least, most = figure(row["least"], "s"), figure(row["most"], "s")
+        took = least if row["n"] == 1 else f"{least} to {most}"
+        yield Sighting(
+            "handshake",
+            _end(row),
+            f"{_end(row)} answered {row['n']:,} connection request{'s' if row['n'] > 1 else ''} after {took}",
+            f"handshake_s of {_end(row)}",
+            row["most"],
+            "s",
+            tuple(Lines(row["artifact_id"], r[c], r[c], role) for r in row["lines"] for c, role in (("line_before", "SYN"), ("line_no", "SYN/ACK"))),
+            **place(row),
+            against="an answer that somebody waits for",
+            against_value=FELT_S,
+            n=row["n"],
+            normal=True,
+        )  # fmt: skip
+
+
 def _times(n: int) -> str:
     return "once" if n == 1 else f"{n:,} times"
 
@@ -292,7 +329,10 @@ def _sighting(rows: pl.DataFrame, normal: Mapping[tuple[Any, ...], tuple[int, fl
     port: Seen = {"port": first["server_port"]}
     forms: dict[str, tuple[Seen, ...]] = {
         "syn": ({"counter": "TCPSynRetrans"},),
-        "again": ({"port": 53, "seconds": round(first["gap"], 6)},) if first["server_port"] == 53 else ({"counter": "RetransSegs"},),
+        "again": (
+            ({"port": 53, "seconds": round(first["gap"], 6)},) if first["server_port"] == 53
+            else ({"event": "datagram-repeated"},) if first["udp"] else ({"counter": "RetransSegs"},)
+        ),
         "answer": ({**port, "seconds": round(first["gap"], 6)}, port),
     }  # fmt: skip
     return Sighting(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rules.case.case import Case
 from rules.observers.name_queries import observe
 from rules.observers.observer import Sighting
@@ -60,4 +62,5 @@ def test_the_plain_name_that_is_never_asked_for_is_told() -> None:
     (asked_later,) = seen(*rows, asked(0.1, 2, "DNS A? db1"), answered(0.2, 2))
     assert asked_later.beside is None
     (unsearched,) = seen(asked(0, 1, "DNS A? db1.example"), answered(0.1, 1, "NXDomain"))
+    assert unsearched.share == pytest.approx(0.3)  # no such name is an answer too
     assert unsearched.beside is None

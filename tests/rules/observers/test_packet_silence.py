@@ -63,7 +63,7 @@ def test_a_syn_that_is_sent_again_is_a_ladder() -> None:
 def test_an_answer_to_a_syn_sent_again_is_the_servers() -> None:
     syn, back = {"flags": "S", "len": 0, "seq": 7}, {"flags": "S.", "len": 0, "seq": 9}
     made = packets((0.0, True, syn), (0.01, False, back), (1.02, False, back), (2.0, True, syn))
-    assert [s.headline for s in made] == ["10.0.0.9:1521 sent its SYN/ACK to 10.0.0.1 again after 1.010 s"]
+    assert [s.headline for s in made if not s.normal] == ["10.0.0.9:1521 sent its SYN/ACK to 10.0.0.1 again after 1.010 s"]
 
 
 def test_the_same_bytes_again_are_a_retransmission_new_ones_a_pause() -> None:
@@ -165,3 +165,19 @@ def test_packets_inside_a_tunnel_are_told_in_place_of_those_that_carry_them() ->
     carried = [r for r in rows if r["dport"] == 4789]
     (bare,) = observe(Case.of_tables({"packets": carried}))
     assert "192.0.2.1 sent the same to 192.0.2.2:4789 again after 3.000 s" in bare.headline
+
+
+def test_how_soon_a_server_answers_a_connection_request_is_a_measure() -> None:
+    syn, back = {"flags": "S", "len": 0, "seq": 7}, {"flags": "S.", "len": 0, "seq": 9}
+    (made,) = packets((0.0, True, syn), (0.0004, False, back))
+    assert (made.normal, made.headline) == (True, "10.0.0.9:1521 answered 1 connection request after 0.4 ms")
+    assert [(c.line_from, c.role) for c in made.lines] == [(1, "SYN"), (2, "SYN/ACK")]
+    late = packets((0.0, True, syn), (0.2, False, back))
+    assert [s.kind for s in late] == ["wait"]
+
+
+def test_a_datagram_that_is_sent_again_was_dropped_or_not_served() -> None:
+    (made,) = packets((0.0, True, {}), (5.0, True, {}), (10.0, True, {}), proto="udp")
+    assert made.headline.startswith("10.0.0.1 sent the same to 10.0.0.9:1521 again after 5.000 s")
+    (known,) = recognise(**made.seen[0])
+    assert (known.mechanism, known.strength) == ("packets-dropped", "shape")
