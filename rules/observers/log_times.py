@@ -49,7 +49,7 @@ IN_NAME = (
     r"(?i)(?:duration|elapsed|took|latency|waited|spent|(?:response|query|exec|execution|total|request|process|processing|run|wall)_?time)"
     r"(?:_?in)?_?(ms|msec|millis|milliseconds|us|micros|s|sec|secs|seconds)[\"']?[=:] ?[\"']?(\d{1,12}(?:\.\d+)?)(?:[^\w.]|$)"
 )
-IN_SECONDS = r"(?i)\b(?:query_time|request_time|upstream_response_time|rt|urt)[\"']?[=:] ?[\"']?(\d{1,9}\.\d+)"
+IN_SECONDS = r"(?i)\b(?:query_time|request_time|upstream_response_time|rt|urt|etime)[\"']?[=:] ?[\"']?(\d{1,9}\.\d+)"
 IN_MS = r"\bQTime=(\d{1,12})\b"
 PAUSE = r"(?i)\b(?:pause|full gc|gc\b.{0,3}|stopped)\b.*?[ ,:=(](\d{1,9}(?:\.\d+)?) ?(ms|secs?|s|seconds)\b"
 TIMERS = r" (-?\d{1,9})/(-?\d{1,9})/(-?\d{1,9})/(-?\d{1,9})/\+?(\d{1,9}) (?:-1|\d{3}) \+?\d+ "

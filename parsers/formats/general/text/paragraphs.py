@@ -16,6 +16,7 @@ from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
 from parsers.formats.general.text.proc_lines import LINES, QUEUES, counted
+from parsers.formats.general.text.queue_lines import BACKLOG, queued
 from parsers.formats.general.text.single_lines import (
     ADVICE,
     ATTRIBUTION,
@@ -522,6 +523,8 @@ class Paragraphs:
             return False
         of_filter: State = self.state.setdefault("filter", {})
         ruled = filtered(line, of_filter)
+        if ruled is None:
+            ruled = queued(line, self.state.setdefault("queue", {}))
         counts = ruled or counted(line) or [(COMMANDS, *field) for field in fielded(line)]
         if not counts:
             if ruled is not None:
@@ -536,7 +539,7 @@ class Paragraphs:
                 "name": name,
                 "value": value,
                 "unit": None,
-                "mode": "level" if group in (LINES, QUEUES) else "total",
+                "mode": "level" if group in (LINES, QUEUES, BACKLOG) else "total",
             }
             sample = self._sample(f"{group} {item}", name)
             self._add("counters", no, t_local=self.state.get("now"), sample=sample, **made)

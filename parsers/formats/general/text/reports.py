@@ -1,5 +1,5 @@
 """Lines of reports that a tool prints as text of its own: InnoDB's monitor, plans with their measures, what a service
-manager says of a unit (`systemctl status`, `svcs -x`), and what `zpool status` says of a scan.
+manager says of a unit (`systemctl status`, `svcs -x`), what `zpool status` says of a scan, and what iperf measured.
 
 These have neither names and values nor cells. A line that belongs to one becomes a row of `rows` with the name of the
 report as its only heading and the line as its only cell, so that observers can read what it says.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 INNODB, PLAN, PROCESS, SERVICE = "InnoDB status", "query plan", "server process", "service status"
-POOL = "pool status"
+POOL, IPERF = "pool status", "iperf"
 
 _MARKS = (
     "TRANSACTION", "LOCK", "ACTIVE ", "thread id", "istory list", "has waited", "Pending", "pending", "hit rate", "ROLL BACK", "holds ",
@@ -69,6 +69,12 @@ _SCAN = re.compile(r"(?:scan|scrub): (?:(?:resilver|scrub) in progress |resilver
 _OF_SCAN = re.compile(r"[0-9][0-9.,]*[BKMGTPE]?B? (?:scanned|issued|resilvered|repaired|/ ).*")
 """Lines of `zpool status` about a scan, in the decimal signs of the user's language."""
 
+_IPERF = re.compile(
+    r"\[ *(?:[0-9]{1,4}|SUM)\](?:\[[TR]X-[CS]\])? +(?:[0-9.]+ *- *[0-9.]+ +sec +[0-9.]+ [KMGT]?Bytes +[0-9.]+ [KMGT]?bits/sec\b.*"
+    r"|local \S+ port [0-9]+ connected (?:to|with) \S+ port [0-9]+.*)"
+)
+"""A stream of iperf, and what it carried in an interval."""
+
 LONGEST = 2000
 _WRAPPED = ' \t"|+'
 """What clients print around a line of a plan."""
@@ -92,6 +98,8 @@ def report_of(line: str, before: str | None) -> str | None:
     ('query plan', None)
     >>> report_of("  scan: scrub in progress since Mon May  4 10:00:00 2026", None), report_of("1,2G scanned at 3,4M/s", "pool status")
     ('pool status', 'pool status')
+    >>> report_of("[  5]   0.00-10.00  sec   112 MBytes  94.0 Mbits/sec    3             sender", None)
+    'iperf'
     """
     if len(line) > LONGEST * 10:
         return None
@@ -108,6 +116,8 @@ def report_of(line: str, before: str | None) -> str | None:
         return SERVICE
     if (text.startswith("sc") and _SCAN.fullmatch(text)) or (before == POOL and _OF_SCAN.fullmatch(text)):
         return POOL
+    if text.startswith("[") and _IPERF.fullmatch(text):
+        return IPERF
     bare = text.strip(_WRAPPED)
     if before == PLAN and _DETAIL.fullmatch(bare):
         return PLAN

@@ -216,6 +216,7 @@ COMPLAINT = re.compile(
     r"|[ \t]*(?:Main PID|Process): [0-9]+ .*(?:status=[1-9]|code=(?:killed|dumped))"
     r"|[ \t]*Active: failed \("
     r"|(?:\S{1,120}: )?(?:Main|Control) process exited, code=(?:exited, status=[1-9]|killed|dumped)"
+    r"|[ \t]*[0-9]+ slow (?:ops|requests), oldest one blocked for .+"
     r"|[ \t]*tuples: [0-9]+ removed, [0-9]+ remain, [1-9][0-9]{3,} are dead but not yet removable"
     r"|[ \t]*(?:DETAIL: +)?[1-9][0-9]{3,} dead row versions cannot be removed yet"
     r"|[ \t]*removable cutoff: [0-9]+, which was [1-9][0-9]* XIDs old"

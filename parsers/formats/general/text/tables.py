@@ -36,6 +36,10 @@ _HOP = re.compile(
 )
 """A report of mtr and its rows, also with the number of the autonomous system (-z) in front of the host."""
 
+_WORD = re.compile(r"\S+")
+_LVM = re.compile(r"[ \t]*(?:LV +VG +Attr +LSize|VG +#PV +#LV|PV +VG +Fmt)\b")
+"""Headings of lvs, vgs and pvs, whose rows leave cells empty."""
+
 _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
@@ -85,6 +89,11 @@ def table_at(lines: Sequence[str]) -> Shape | None:
     if found := _MTR.fullmatch(first):
         shape = {"mode": "mtr", "heading": [found["host"], *found["columns"].split()], "starts": []}
         return shape if row_of(shape, below[0]) else None
+    if _LVM.match(first):
+        words = list(_WORD.finditer(first))
+        shape = {"mode": "under", "heading": [w[0] for w in words], "starts": [w.start() for w in words]}
+        cut = [row_of(shape, line) for line in below]
+        return shape if sum(row is not None for row in cut) >= FITS * len(cut) else None
     modes = (
         ("bar",) if "|" in first or "│" in first else ("tab", "wide", "words") if "\t" in first else ("wide", "words")
     )
@@ -206,6 +215,8 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     if shape.get("remark"):
         cells = line.split()
         return [*cells, ""] if len(cells) == len(heading) - 1 else _remarked(heading[:-1], line)
+    if mode == "under":
+        return _under(heading, starts, line)
     cells = cells_of(line, mode)
     if len(cells) == len(heading):
         return cells
@@ -222,6 +233,22 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
             return None
         placed[under[0]] = found[0]
     return placed
+
+
+def _under(heading: Sequence[str], starts: Sequence[int], line: str) -> list[str] | None:
+    """Return the cells of a row whose words stand each under one word of the heading, which may have none.
+
+    >>> _under(["LV", "VG", "LSize", "Pool", "Data%"], [2, 7, 12, 19, 24], "  thin data  9.00g       99.20")
+    ['thin', 'data', '9.00g', '', '99.20']
+    """
+    placed = [""] * len(heading)
+    for word in _WORD.finditer(line):
+        ends = [start + len(name) for start, name in zip(starts, heading, strict=True)]
+        under = [n for n in range(len(heading)) if word.start() < ends[n] and word.end() > starts[n]]
+        if len(under) != 1 or placed[under[0]]:
+            return None
+        placed[under[0]] = word[0]
+    return placed if sum(map(bool, placed)) >= 2 else None
 
 
 _MESSAGES = ("message", "info", "description", "text", "event")
