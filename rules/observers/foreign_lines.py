@@ -21,7 +21,12 @@ from rules.observers.log_complaints import NOT_WORDS, WORDS, with_end
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen, recognise
 
-OBSERVER = Observer("foreign-lines", "What do programs complain of between the lines of another tool?", ("notes",), like="log-complaints")
+OBSERVER = Observer(
+    "foreign-lines",
+    "What do programs complain of between the lines of another tool?",
+    ("notes",),
+    like="log-complaints",
+)
 
 GENERAL_KIND = "text"
 

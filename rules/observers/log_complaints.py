@@ -371,7 +371,9 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         more = row["of_event"] - n
         of = f"{of}; {more:,} more {'lines around it name' if more > 1 else 'line around it names'} no other reason"
     other = next((a for a in (row["address_from"], row["address_to"]) if a and a not in str(row["text"])), None)
-    of = "; ".join(filter(None, (of, f"some of them name another address, such as {other}" if other and n > 1 else None)))
+    of = "; ".join(
+        filter(None, (of, f"some of them name another address, such as {other}" if other and n > 1 else None))
+    )
     cited = [(row["first"], "first" if n > 1 else said)]
     if burst and row["peak_line"] not in (row["first"], row["last"]):
         cited.append((row["peak_line"], "most within one minute"))

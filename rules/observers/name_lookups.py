@@ -342,7 +342,10 @@ def _failed(
         "count",
         (
             *(c for one in part[:TOLD] for c in _cited(one, where)),
-            *(Lines(where["artifact_id"], line, line, "a command between") for line, _ in (between if beside else [])[:TOLD]),
+            *(
+                Lines(where["artifact_id"], line, line, "a command between")
+                for line, _ in (between if beside else [])[:TOLD]
+            ),
             *(_cited(again or other, where) if again or other else ()),
         ),
         **place(where),

@@ -120,7 +120,12 @@ def _hop(row: dict[str, Any]) -> Hop | None:
     sent = cells.get("snt") or cells.get("sent")
     number = re.match(r"\d+", first)
     return Hop(
-        number[0] if number else "", host, min(100.0, float(loss[1])), row["line_no"], sent, float(avg[0]) if avg else None
+        number[0] if number else "",
+        host,
+        min(100.0, float(loss[1])),
+        row["line_no"],
+        sent,
+        float(avg[0]) if avg else None,
     )
 
 

@@ -93,7 +93,9 @@ def _scans(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
 
 def _pool(rows: list[dict[str, Any]], line: int) -> tuple[str, list[dict[str, Any]]]:
     """Return the name of the pool of a scan, and the rows of its table: the first table below."""
-    below = [r for r in rows if r["line_no"] > line and list(r["heading"][:5]) == ["NAME", "STATE", "READ", "WRITE", "CKSUM"]]
+    below = [
+        r for r in rows if r["line_no"] > line and list(r["heading"][:5]) == ["NAME", "STATE", "READ", "WRITE", "CKSUM"]
+    ]
     return (str(below[0]["cells"][0]), below) if below else ("a pool", [])
 
 

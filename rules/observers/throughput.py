@@ -25,7 +25,9 @@ OBSERVER = Observer(
     "throughput",
     "How much does a path carry?",
     ("rows",),
-    {"*": "iperf3 -c ADDRESS -t 30 -R, and the same without -R; nstat -az TcpRetransSegs before and after; ethtool INTERFACE (speed)"},
+    {
+        "*": "iperf3 -c ADDRESS -t 30 -R, and the same without -R; nstat -az TcpRetransSegs before and after; ethtool INTERFACE (speed)"
+    },
 )
 
 IPERF = "iperf"

@@ -24,7 +24,9 @@ OBSERVER = Observer(
     "wireless",
     "At which rate does a wireless card send and receive?",
     ("counters", "params"),
-    {"linux": "iw dev INTERFACE station dump, five times; iw dev INTERFACE get power_save; dmesg -T; the same over a cable"},
+    {
+        "linux": "iw dev INTERFACE station dump, five times; iw dev INTERFACE get power_save; dmesg -T; the same over a cable"
+    },
 )
 
 NAMES = ("signal", "rx bitrate", "tx bitrate", "tx retries", "tx failed", "tx packets")
@@ -51,9 +53,12 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     named = pl.col("name").is_in(NAMES)
     text = (pl.col("scope") == "text") & named
     params = case.scan("params", [*PLACE_COLUMNS, "part", "line_no", "name", "value", "scope"], text)
-    counters = case.scan("counters", [*PLACE_COLUMNS, "part", "line_no", "name", "value", "grp"], (pl.col("grp") == "text") & named)
+    counters = case.scan(
+        "counters", [*PLACE_COLUMNS, "part", "line_no", "name", "value", "grp"], (pl.col("grp") == "text") & named
+    )
     rows = pl.concat(
-        [params.drop("scope"), counters.drop("grp").with_columns(pl.col("value").cast(pl.String))], how="diagonal_relaxed"
+        [params.drop("scope"), counters.drop("grp").with_columns(pl.col("value").cast(pl.String))],
+        how="diagonal_relaxed",
     )
     held = rows.head(5_000).collect(engine="streaming").sort("artifact_id", "part", "line_no")
     for _, part in held.group_by("artifact_id", "part", maintain_order=True):

@@ -16,7 +16,9 @@ Row = dict[str, Any]
 AGAIN = "client: store.example: Temporary failure in name resolution"
 
 
-def seen(*notes: Row, kind: str = "time", real: float | None = None, line: int = 9, cpu: float = 0.01) -> list[Sighting]:
+def seen(
+    *notes: Row, kind: str = "time", real: float | None = None, line: int = 9, cpu: float = 0.01
+) -> list[Sighting]:
     times = [{"part": 1, "series": "client", "line_no": line - 2, "line_end": line, "elapsed_s": real, "cpu_s": cpu}]
     tables: dict[str, list[Row]] = {
         "artifacts": [{"part": 1, "kind": kind}],
@@ -27,7 +29,13 @@ def seen(*notes: Row, kind: str = "time", real: float | None = None, line: int =
 
 
 def note(text: str, line: int = 2, kind: str = "unknown", lines: int | None = None) -> Row:
-    return {"part": 1, "kind": kind, "text": text, "line_no": line, "line_end": line + (lines or text.count("\n") + 1) - 1}
+    return {
+        "part": 1,
+        "kind": kind,
+        "text": text,
+        "line_no": line,
+        "line_end": line + (lines or text.count("\n") + 1) - 1,
+    }
 
 
 def test_the_error_of_a_command_is_told_with_its_time() -> None:

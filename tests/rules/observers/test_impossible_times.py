@@ -21,7 +21,15 @@ def curl(seq: int = 1, line: int = 1, **times: float) -> list[Row]:
 
 
 def shell(real: float, line: int) -> Row:
-    return {"part": 2, "series": "curl", "line_no": line, "line_end": line + 2, "elapsed_s": real, "cpu_s": 0.01, "ok": True}
+    return {
+        "part": 2,
+        "series": "curl",
+        "line_no": line,
+        "line_end": line + 2,
+        "elapsed_s": real,
+        "cpu_s": 0.01,
+        "ok": True,
+    }
 
 
 def case(*rows: Row) -> Case:

@@ -193,5 +193,7 @@ def test_a_command_behind_the_answer_is_not_what_made_it() -> None:
 
 
 def test_an_answer_without_a_time_has_none() -> None:
-    made = seen("$ nslookup shop.example 10.0.0.3\nServer:\t\t10.0.0.3\nAddress:\t10.0.0.3#53\n\nName:\tshop.example\nAddress: 10.1.1.1\n")
+    made = seen(
+        "$ nslookup shop.example 10.0.0.3\nServer:\t\t10.0.0.3\nAddress:\t10.0.0.3#53\n\nName:\tshop.example\nAddress: 10.1.1.1\n"
+    )
     assert [(s.name, s.value, s.unit) for s in made] == [("lookups of shop.example", 1.0, "count")]

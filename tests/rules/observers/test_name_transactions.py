@@ -5,6 +5,7 @@ from __future__ import annotations
 from rules.case.case import Case
 from rules.observers.name_transactions import observe
 from rules.observers.observer import Sighting
+from tests.parsers.formats.evidence import read_bytes
 
 
 def seen(*rows: tuple[float, str], program: str = "systemd-resolved") -> list[Sighting]:
@@ -90,3 +91,14 @@ def test_several_answers_before_a_time_out_are_counted_with_the_code_of_the_firs
     assert made.beside == (
         "2 other questions were answered, the first 1.0.0.10.in-addr.arpa IN PTR (NXDOMAIN) 1.000 s after it was asked"
     )
+
+
+def test_lines_without_stamps_are_read_too() -> None:
+    text = (
+        "Firing regular transaction 7 for <db1.example IN A> scope dns on eth0/* (validate=yes).\n"
+        "Sending query packet with id 7 on interface 2/AF_INET of size 40.\n"
+        "Timeout reached on transaction 7.\nRetrying transaction 7.\n"
+    )
+    rows = read_bytes(text.encode()).tables["logs"].to_dicts()
+    (made,) = list(observe(Case.of_tables({"logs": rows}).with_text()))
+    assert made.headline.startswith("db1.example IN A (transaction 7) ran into its time-out once")

@@ -63,7 +63,9 @@ def test_a_syn_that_is_sent_again_is_a_ladder() -> None:
 def test_an_answer_to_a_syn_sent_again_is_the_servers() -> None:
     syn, back = {"flags": "S", "len": 0, "seq": 7}, {"flags": "S.", "len": 0, "seq": 9}
     made = packets((0.0, True, syn), (0.01, False, back), (1.02, False, back), (2.0, True, syn))
-    assert [s.headline for s in made if not s.normal] == ["10.0.0.9:1521 sent its SYN/ACK to 10.0.0.1 again after 1.010 s"]
+    assert [s.headline for s in made if not s.normal] == [
+        "10.0.0.9:1521 sent its SYN/ACK to 10.0.0.1 again after 1.010 s"
+    ]
 
 
 def test_the_same_bytes_again_are_a_retransmission_new_ones_a_pause() -> None:

@@ -47,7 +47,9 @@ def test_routers_that_do_not_answer_are_normal(losses: tuple[str, ...]) -> None:
         (("0.0%", "100.0", "20.0%"), "100", 0.2),
     ],
 )
-def test_loss_decides_if_it_is_large_and_begins_before_the_end(losses: tuple[str, ...], sent: str, share: float) -> None:
+def test_loss_decides_if_it_is_large_and_begins_before_the_end(
+    losses: tuple[str, ...], sent: str, share: float
+) -> None:
     (made,) = mtr(*losses, sent=sent)
     assert made.share == pytest.approx(share)
 

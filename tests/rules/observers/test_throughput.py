@@ -43,9 +43,14 @@ def test_segments_sent_again(again: int, n: int) -> None:
 
 
 def test_intervals_without_a_byte() -> None:
-    parts = [f"[  4]   {n}.00-{n + 1}.00   sec  {'84.8 KBytes   694 Kbits' if n < 1 else '0.00 Bytes  0.00 bits'}/sec    1   1.41 KBytes" for n in range(3)]
+    parts = [
+        f"[  4]   {n}.00-{n + 1}.00   sec  {'84.8 KBytes   694 Kbits' if n < 1 else '0.00 Bytes  0.00 bits'}/sec    1   1.41 KBytes"
+        for n in range(3)
+    ]
     whole = "[  4]   0.00-3.00   sec  84.8 KBytes   231 Kbits/sec    4             sender"
-    assert [s.headline for s in seen(*parts, whole) if s.kind == "stall"] == ["nothing went through in 2 of 3 intervals"]
+    assert [s.headline for s in seen(*parts, whole) if s.kind == "stall"] == [
+        "nothing went through in 2 of 3 intervals"
+    ]
     assert not [s for s in seen(parts[0], parts[1], whole) if s.kind == "stall"]
 
 

@@ -26,7 +26,9 @@ DUMP = """Station 02:00:00:00:00:01 (on wlan0)
 def seen(*stations: tuple[float, float, int, int]) -> list[Sighting]:
     text = "".join(DUMP.format(signal=s, rx=rx, sent=sent, again=again) for s, rx, sent, again in stations)
     tables = read_bytes(text.encode()).tables
-    return list(observe(Case.of_tables({k: tables[k].to_dicts() for k in ("params", "counters") if k in tables}).with_text()))
+    return list(
+        observe(Case.of_tables({k: tables[k].to_dicts() for k in ("params", "counters") if k in tables}).with_text())
+    )
 
 
 def test_a_slow_rate_under_a_strong_signal() -> None:

@@ -11,12 +11,16 @@ from typing import Any
 QUEUE, BACKLOG, CONNECTIONS = "qdisc", "qdisc backlog", "conntrack"
 """Groups: totals of a queue, what waits in it now (a level), and totals of the table of connections by processor."""
 
-_NAME = re.compile(r"[ \t]*(?:qdisc|class) (?P<kind>[a-z_0-9]+) (?P<id>[0-9a-f]*:[0-9a-f]*)(?: dev (?P<device>\S+))?(?: .*)?")
+_NAME = re.compile(
+    r"[ \t]*(?:qdisc|class) (?P<kind>[a-z_0-9]+) (?P<id>[0-9a-f]*:[0-9a-f]*)(?: dev (?P<device>\S+))?(?: .*)?"
+)
 _SENT = re.compile(
     r"[ \t]*Sent (?P<bytes>[0-9]{1,19}) bytes (?P<packets>[0-9]{1,19}) pkts? \(dropped (?P<dropped>[0-9]{1,19}), overlimits (?P<over>[0-9]{1,19})"
     r" requeues (?P<again>[0-9]{1,19})\)[ \t]*"
 )
-_WAITS = re.compile(r"[ \t]*backlog (?P<size>[0-9]{1,15})(?P<unit>[KMG]?)b (?P<packets>[0-9]{1,15})p requeues [0-9]{1,19}[ \t]*")
+_WAITS = re.compile(
+    r"[ \t]*backlog (?P<size>[0-9]{1,15})(?P<unit>[KMG]?)b (?P<packets>[0-9]{1,15})p requeues [0-9]{1,19}[ \t]*"
+)
 _BY_CPU = re.compile(r"cpu=(?P<cpu>[0-9]{1,5})[ \t]+(?P<pairs>(?:[a-z_]+=[0-9]{1,19}[ \t]*){3,40})")
 _POWERS = {"": 1.0, "K": 1024.0, "M": 1024.0**2, "G": 1024.0**3}
 

@@ -230,6 +230,13 @@ DISK_FAILS = re.compile(
 )
 """What smartctl prints of a disk that fails, in words that look like a person's."""
 
+RESOLVED = re.compile(
+    r"(?:Firing (?:regular )?|Retrying |Timeout reached on |Initial jitter phase for )transaction [0-9]+\b.*"
+    r"|Sending (?:query )?packet with id [0-9]+ .*|(?:\w+ )?[Tt]ransaction [0-9]+ for <[^>]+> on scope .*"
+    r"|Processing incoming packet (?:of size [0-9]+ )?on transaction [0-9]+.*"
+)
+"""What systemd-resolved writes of a question, as people copy it without the stamps."""
+
 SEVERITY = re.compile(
     r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|ALERT|EMERG|PANIC)\b"
     r"|\[(debug|info|notice|warn|warning|error|crit|alert|emerg)\]|\blevel=\"?([a-z]+)"

@@ -238,7 +238,16 @@ def _holes(holes: pl.DataFrame, counted: list[Count], run: list[Any]) -> list[Co
     for line_no, n in holes.iter_rows():
         before = [(sample, item) for at, sample, item in begins if at < line_no]
         number, host = before[-1] if before else (run[0], run[1] if len(run) > 1 else None)
-        made.append({"line_no": line_no, "sample": number, "item": host, "name": "missing", "value": float(n), "unit": "packets"})
+        made.append(
+            {
+                "line_no": line_no,
+                "sample": number,
+                "item": host,
+                "name": "missing",
+                "value": float(n),
+                "unit": "packets",
+            }
+        )
     return made
 
 

@@ -27,7 +27,10 @@ def test_a_queue_has_totals_and_a_level() -> None:
 
 
 def test_the_table_of_connections_by_processor() -> None:
-    made = rows("".join(f"cpu={n}   \tfound=1 invalid=2 insert=0 insert_failed={n} drop=0 early_drop=0\n" for n in (0, 7)), "counters")
+    made = rows(
+        "".join(f"cpu={n}   \tfound=1 invalid=2 insert=0 insert_failed={n} drop=0 early_drop=0\n" for n in (0, 7)),
+        "counters",
+    )
     assert {(r["grp"], r["item"]) for r in made} == {("conntrack", "CPU0"), ("conntrack", "CPU7")}
     assert [r["value"] for r in made if r["name"] == "insert_failed"] == [0.0, 7.0]
     assert {r["mode"] for r in made} == {"total"}
