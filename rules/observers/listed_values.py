@@ -70,7 +70,8 @@ NAMES = re.compile(
 """Columns whose numbers are names, moments or what there is, so that a large one tells nothing."""
 
 USE = re.compile(
-    r"(?i)(?:^|[^a-z])(?:used?|usage|util|utili[sz]ation|busy|cap|capacity|full|filled)(?:[^a-z]|$)|^(?:cpu|mem|memory|disk|swap|i) ?(?:use)? ?%|^(?:data|meta) ?%$"
+    r"(?i)(?:^|[^a-z])(?:used?|usage|util|utili[sz]ation|busy|cap|capacity|full|filled)(?:[^a-z]|$)|^(?:cpu|mem|memory|disk|swap|i) ?(?:use)? ?%"
+    r"|^(?:data|meta) ?%$"
 )
 """Columns of percentages of use."""
 

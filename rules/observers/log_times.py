@@ -274,10 +274,10 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
     )
     known = rows.filter(pl.col("gap").is_between(0, LONGEST_S))
     middle = known.group_by(key).agg(pl.col("gap").median().alias("middle"), pl.len().alias("n"))
-    stamp, took = pl.col("t_local"), pl.col("gap")
+    stamp, apart = pl.col("t_local"), pl.col("gap")
     # Whole seconds one apart may be a millisecond apart.
-    whole = (stamp == stamp.floor()) & (took == took.floor())
-    far = known.filter((took > GAP_S) | ((took == GAP_S) & ~whole)).join(middle, on=key, nulls_equal=True)
+    whole = (stamp == stamp.floor()) & (apart == apart.floor())
+    far = known.filter((apart > GAP_S) | ((apart == GAP_S) & ~whole)).join(middle, on=key, nulls_equal=True)
     far = far.filter((pl.col("n") >= REGULAR) & (pl.col("gap") >= TIMES * pl.col("middle"))).top_k(MOST, by="gap")
     far = far.with_columns(template(pl.col("said")).alias("from"), template(pl.col("text")).alias("to"))
     for row in far.collect().sort("gap", descending=True).iter_rows(named=True):

@@ -328,7 +328,8 @@ def _failed(
     other = other or next((g for g in good if g.question == first.question), None)
     again = next((g for g in good if g.question == first.question and found.index(g) > found.index(part[-1])), None)
     between = [c for one in found[found.index(part[-1]) : found.index(again)] for c in one.then] if again else []
-    beside = _well(again or other) if again or other else None
+    well = again or other
+    beside = _well(well) if well else None
     if between and beside:
         named = ", ".join(f'"{c if len(c) <= COMMAND else c[: COMMAND - 3] + "..."}"' for _, c in between[:TOLD])
         beside += f", after {named}"
@@ -346,7 +347,7 @@ def _failed(
                 Lines(where["artifact_id"], line, line, "a command between")
                 for line, _ in (between if beside else [])[:TOLD]
             ),
-            *(_cited(again or other, where) if again or other else ()),
+            *(_cited(well, where) if well else ()),
         ),
         **place(where),
         against="look-ups of that question",

@@ -13,23 +13,23 @@ from tests.parsers.formats.evidence import read_bytes
 STATUS = """  pool: store
  state: ONLINE
 status: One or more devices is currently being resilvered.  The pool will
-	continue to function, possibly in a degraded state.
+{tab}continue to function, possibly in a degraded state.
 action: Wait for the resilver to complete.
   scan: {scan}
 config:
 
-	NAME         STATE     READ WRITE CKSUM
-	store        ONLINE       0     0     {errors}
-	  mirror-0   ONLINE       0     0     0
-	    disk-a   ONLINE       0     0     0
-	    disk-b   ONLINE       0     0     0  (resilvering)
+{tab}NAME         STATE     READ WRITE CKSUM
+{tab}store        ONLINE       0     0     {errors}
+{tab}  mirror-0   ONLINE       0     0     0
+{tab}    disk-a   ONLINE       0     0     0
+{tab}    disk-b   ONLINE       0     0     0  (resilvering)
 
 errors: No known data errors
 """
 
 RUNS = """resilver in progress since Tue Mar  3 08:00:00 2026
-	800G scanned at 12,5M/s, 200G issued at 10,0M/s, 800G total
-	201G resilvered, 25,00% done, no estimated completion time"""
+{tab}800G scanned at 12,5M/s, 200G issued at 10,0M/s, 800G total
+{tab}201G resilvered, 25,00% done, no estimated completion time""".replace("{tab}", "\t")
 
 
 def seen(text: str) -> list[Sighting]:
@@ -38,7 +38,7 @@ def seen(text: str) -> list[Sighting]:
 
 
 def test_a_rebuild_is_told_with_its_pace_and_what_is_left_at_it() -> None:
-    (made,) = seen(STATUS.format(scan=RUNS, errors=0))
+    (made,) = seen(STATUS.format(tab="\t", scan=RUNS, errors=0))
     assert made.headline == (
         "store is being rebuilt (resilver) since Tue Mar  3 08:00:00 2026: 25 % done, 200G of 800G copied at 10.0M/s,"
         " no estimated completion time, at that pace the rest takes 17 h 4 min"
@@ -49,7 +49,7 @@ def test_a_rebuild_is_told_with_its_pace_and_what_is_left_at_it() -> None:
 
 
 def test_errors_of_a_device_are_not_called_none() -> None:
-    (made,) = seen(STATUS.format(scan=RUNS, errors=7))
+    (made,) = seen(STATUS.format(tab="\t", scan=RUNS, errors=7))
     assert made.beside is None
 
 
@@ -74,7 +74,7 @@ def test_errors_of_a_device_are_not_called_none() -> None:
     ],
 )
 def test_a_finished_scan_is_normal_unless_it_found_errors(scan: str, normal: bool, headline: str) -> None:
-    (made,) = seen(STATUS.format(scan=scan, errors=0))
+    (made,) = seen(STATUS.format(tab="\t", scan=scan, errors=0))
     assert (made.normal, made.headline) == (normal, headline)
 
 

@@ -420,10 +420,10 @@ class Paragraphs:
             if DISK_FAILS.fullmatch(line.strip()):
                 self._log(no, state.get("now"), line.strip(), "FATAL")
                 return
-            if "transaction" in line or line.lstrip(" \t").startswith("Sending "):
-                if len(line) <= LONGEST and RESOLVED.fullmatch(line.strip()):
-                    self._log(no, state.get("now"), line.strip())
-                    return
+            of_resolved = "transaction" in line or line.lstrip(" \t").startswith("Sending ")
+            if of_resolved and len(line) <= LONGEST and RESOLVED.fullmatch(line.strip()):
+                self._log(no, state.get("now"), line.strip())
+                return
         if (written or (line.endswith((":", ",")) and line.count(" ") >= 2 and ADVICE.search(line))) and stamp is None:
             state["advice"] = bool(ADVICE.search(line)) or None
             state.pop("held", None)
