@@ -49,7 +49,7 @@ def headline(
             listed = f"{', '.join(named[:-1])}, or {named[-1]}" if len(named) > 1 else "".join(named)
             return sentence(f"either {listed}: {'both fit' if len(named) == 2 else 'all fit'} equally")
         case "nothing wrong seen":
-            return sentence(f"{covers}, and the slow moment is in them")
+            return sentence(f"{covers}, long enough to hold the slow moment")
     if beyond:
         return f"{sentence(beyond[0].manager or beyond[0].headline)} {NOT_VISIBLE}"
     shown = symptom_shown(observed, symptom)

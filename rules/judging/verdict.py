@@ -18,6 +18,7 @@ from rules.judging import headlines, scoring
 from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, State, Verdict, WhoseSeconds
 from rules.observers.observer import FELT_S
 from rules.walking import wait_path
+from rules.walking.threads import EXEC_NAMES
 
 FAIR = 10
 """Minimum decibans of a finding that supports a claim on its own."""
@@ -250,16 +251,29 @@ class Judgement:
         """Return whether a symptom was stated and the artifacts cover it: by a clock or a measured time as long as its
         seconds.
 
-        A symptom without seconds is covered by any stretch of time; if nobody stated what is slow, nothing can be
-        called well.
+        A symptom without seconds is covered by a clock of at least `STRETCH_S`, unless all it stamps is one thread to
+        which a tracer was attached, or by any measured time; if nobody stated what is slow, nothing can be called well.
         """
         symptom = self.case.spec.symptom
         if symptom is None or (symptom.bad is None and not symptom.text):
             return False
-        spans = [c.t_end - c.t_begin for c in self.case.clocks if c.t_begin is not None and c.t_end is not None]
+        timed = symptom.bad if symptom.unit == "s" else None
+        spans = {
+            c.clock: c.t_end - c.t_begin for c in self.case.clocks if c.t_begin is not None and c.t_end is not None
+        }
+        long = [clock for clock, s in spans.items() if s >= (STRETCH_S if timed is None else timed)]
+        if timed is None and long:
+            long = [clock for clock in long if clock not in self._attached_to_one()]
         times = self.case.table("conn_times")["elapsed_s"].drop_nulls().to_list()
-        least = symptom.bad if symptom.unit == "s" and symptom.bad is not None else SLACK_S
-        return any(s >= least for s in [*spans, *times])
+        return bool(long) or any(s >= (SLACK_S if timed is None else timed) for s in times)
+
+    def _attached_to_one(self) -> frozenset[str]:
+        """Return the clocks of traces that show one thread from its middle: what others did meanwhile is not in them."""
+        calls = self.case.scan("syscalls", ["clock", "pid", "lwp", "name"], pl.col("clock").is_not_null())
+        threads = pl.struct("pid", "lwp").n_unique() == 1
+        started = pl.col("name").is_in(EXEC_NAMES).any()
+        found = calls.group_by("clock").agg((threads & ~started).alias("one")).filter("one")
+        return frozenset(found.collect(engine="streaming")["clock"].to_list())
 
     # --- words -------------------------------------------------------------------------------------------------------
 
@@ -338,6 +352,11 @@ class Judgement:
 
 MOST_NAMED = 3
 """Maximum number of observations that the sentence names while there is no cause."""
+
+STRETCH_S = 5.0
+"""Minimum seconds of evidence that may be called well where nobody said how long the slow moment is: sampling tools are
+run with intervals of 1 to 5 s (sar(1), iostat(1)), and what is shorter than one sample is a glimpse.
+"""
 
 SLACK_S = 0.001
 """Tolerance in seconds: stamps are printed to a tenth of a millisecond, so sums of them may exceed a request by this

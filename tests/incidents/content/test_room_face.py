@@ -74,7 +74,7 @@ def test_no_cause_has_no_empty_boxes_and_counts_what_fits() -> None:
 
 
 def test_nothing_wrong_says_what_was_looked_at_and_what_not() -> None:
-    shown = without_findings(state="nothing wrong seen", headline="4 files, and the slow moment is in them.")
+    shown = without_findings(state="nothing wrong seen", headline="4 files, long enough to hold the slow moment.")
     leads = said(shown)
     assert [lead for lead, _ in leads] == ["Looked at:", "Not looked at:"]
 

@@ -52,9 +52,9 @@ def test_an_undecided_board_names_both_and_says_that_they_are_equal() -> None:
     assert three == "Either a, b, or c: all fit equally."
 
 
-def test_nothing_wrong_says_what_was_read_and_that_it_covers_the_slow_moment() -> None:
+def test_nothing_wrong_says_what_was_read_and_that_it_is_long_enough() -> None:
     said = headline("nothing wrong seen", None, (), [], None, covers="3 files over 20 min 0 s")
-    assert said == "3 files over 20 min 0 s, and the slow moment is in them."
+    assert said == "3 files over 20 min 0 s, long enough to hold the slow moment."
 
 
 def test_a_lead_is_said_as_what_fits_with_the_seconds_if_they_are_known() -> None:

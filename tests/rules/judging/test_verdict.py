@@ -14,7 +14,7 @@ from rules.case.case import Case
 from rules.case.statements import problems
 from rules.judging import scoring
 from rules.judging.evaluate import judge
-from rules.model import CaseSpec, Override, Report, RuleChoices, Statement, Symptom
+from rules.model import CaseSpec, Clock, Override, Report, RuleChoices, Statement, Symptom
 from rules.writing.inline_tests import run_tests
 from rules.writing.loader import load
 from rules.writing.rule import Rule
@@ -231,6 +231,29 @@ def test_nothing_wrong_needs_nothing_above_info() -> None:
     assert judged([silent, info], slow, conn_times=times).verdict.state == "nothing wrong seen"
     quality = replace(weak, file=replace(weak.file, layer="measurement"))
     assert judged([silent, quality], slow, conn_times=times).verdict.state == "nothing wrong seen"
+
+
+def test_nothing_wrong_needs_seconds_of_more_than_one_attached_thread() -> None:
+    slow = CaseSpec(symptom=Symptom("a service uses a whole processor"))
+    silent = rule(901, LOCK, query="select 's' as subject, 1.0 as magnitude, host, [ev(1, 1, 1, 'x')] as evidence from ps where pid = 77")  # fmt: skip
+
+    def state(seconds: float, lwps: tuple[int, ...], first: str = "read") -> str:
+        rows: dict[str, list[dict[str, Any]]] = {
+            "ps": [{"artifact_id": 1, "host": "db", "line_no": 1}],
+            "syscalls": [
+                {"artifact_id": 3, "host": "db", "clock": "c", "line_no": n, "pid": 7, "lwp": lwps[n % len(lwps)], "name": first if n == 1 else "read"}
+                for n in range(1, 10)
+            ],
+        }  # fmt: skip
+        case = Case.of_tables(rows, slow)
+        clock = Clock("c", 3, 1, "trace-relative", None, None, "db", ((1, 9),), 0.0, seconds, "c")
+        vars(case)["clocks"] = (clock,)
+        return judge(case, [silent]).verdict.state
+
+    assert state(0.3, (1, 2)) == "cannot tell", "a third of a second is a glimpse"
+    assert state(6.0, (1,)) == "cannot tell", "other threads may spin meanwhile"
+    assert state(6.0, (1, 2)) == "nothing wrong seen"
+    assert state(6.0, (1,), "execve") == "nothing wrong seen", "the whole program is in the trace"
 
 
 def test_nothing_wrong_is_not_said_beside_a_wait_that_people_feel() -> None:
