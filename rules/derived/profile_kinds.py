@@ -2,11 +2,12 @@
 
 Inputs: `profile_symbols` (perf top, perf report flat), `profile_stacks` (call graphs, scripts, collapsed stacks; used where an artifact
 and event has no symbols), `profile_meta`.
-Columns: event, kind (lock, copy, page fault, memory, syscall entry, scheduler, interrupt, idle, file system, network, crypto, garbage
-collection, other kernel, other user), `kernel` (true, false, NULL if unknown), `pct` (of all samples; 0 to 100), n (symbols), `symbol`
+Columns: event, kind (lock, copy, page fault, memory, control groups, syscall entry, scheduler, interrupt, idle, file system, network,
+crypto, garbage collection, other kernel, other user), `kernel` (true, false, NULL if unknown), `pct` (of all samples; 0 to 100), n (symbols), `symbol`
 (the largest), `symbol_pct`, line_no (the largest symbol's line), line_end, `listed_pct` (how much of the samples the listing covers).
 A kind says what the leaf function does, not who called it: see the callers for that. Names are matched, so an unknown
-name is "other".
+name is "other"; words of a kernel only in its own functions or where the side is unknown. "control groups" is the walk
+over groups and the printing of their statistics, which grows with the number of groups.
 Worked example: __ticket_spin_lock 67.8 %, ktime_get 1.0 %, find_busiest_group 0.8 %, all kernel: lock 67.8, other kernel 1.0, scheduler 0.8.
 Cost: linear in the symbols. Source: names of the kernels' own functions (Linux kernel/locking, mm, sched; illumos
 usr/src/uts).
@@ -38,67 +39,93 @@ TABLE = DerivedTable(
 )
 NEEDS = ("profile_symbols", "profile_stacks", "profile_meta")
 SCOPE: Scope = "artifact"
-VERSION = "1"
+VERSION = "2"
 
 ENTRY: Final = "syscall_ entry_SYSCALL system_call sysret sys_enter sys_exit syscall_trace do_syscall_64"
 """Patterns of the way into the kernel and back: little, unless very many calls go it."""
 
-LEAVES: Final = {
+KERNEL: Final = {
     "idle": r"""
         ^_?_?intel_idle ^acpi_idle ^acpi_processor ^cpu_idle ^default_idle ^mwait ^poll_idle ^native_safe_halt ^cpuidle
         ^pv_native_safe_halt ^idle_cpu_loop ^i86_mwait ^acpi_cpu_cstate ^cpu_halt ^xen_safe_halt ^waitproc ^swapper
     """,
-    "lock": r"""
-        spin_lock spin_unlock ticket_spin queued_spin mutex rwsem rwlock rw_enter rw_exit osq_lock lock_slowpath lockref
-        disp_lock lock_set sema_p pthread_mutex lll_lock futex_wait futex_wake atomic_cmpxchg_loop s_lock$ perform_spin_delay
-        LWLock ObjectMonitor SpinPause kslgetl kgxSharedExamine ksl_get_shared
-    """,
+    "lock": "disp_lock lock_set(_spl)?$ sema_p$",
     "page fault": r"""
         page_fault handle_mm_fault do_anonymous_page do_fault do_wp_page as_fault segvn_fault hat_fault asm_exc_page pagefault
         wp_page_copy do_swap_page
     """,
-    "copy": r"""
-        memcpy memmove copy_user copyin copyout copy_to_user copy_from_user bcopy uiomove kcopy clear_page copy_page memset
-        bzero rep_movs __intel_new_memcpy
+    "copy": "copy_user copyin copyout copy_(to|from)_user uiomove kcopy clear_page copy_page",
+    "control groups": r"""
+        memcg_stat memcg_sum memcg_numa memory_stat_ memory_numa_stat mem_cgroup_(usage|nr_lru|node_nr_lru|iter) css_next_
+        (css|cgroup|memcg)_rstat
     """,
     "memory": r"""
-        shrink_ kswapd page_scanner compact_ isolate_migrate isolate_freepages get_page_from_freelist __alloc_pages
-        free_pcppages rmqueue page_alloc kmem_cache_alloc kmalloc slab_ hat_ tlb_flush flush_tlb native_flush zap_pte
-        unmap_page_range copy_pte_range copy_page_range khugepaged page_remove_rmap malloc _int_free free_pages memcg_
-    """,
-    "garbage collection": r"""
-        G1(Par|Concurrent|Collected|Remset) ParNew PSPromotion PSParallel MarkSweep ConcurrentMark GCTask gc_collect gc_mark
-        runtime\.gc scanobject ZMark ShenandoahConc OopClosure oop_iterate
+        shrink_ kswapd page_scanner compact_ isolate_migrate isolate_freepages get_page_from_freelist alloc_pages
+        free_pcppages rmqueue page_alloc kmem_cache_alloc k?v?malloc kmalloc slab_ hat_ tlb_flush flush_tlb native_flush zap_pte
+        unmap_page_range copy_pte_range copy_page_range khugepaged page_remove_rmap free_pages (try_)?charge_memcg memcg_
     """,
     "scheduler": r"""
         schedule find_busiest load_balance weighted_cpuload update_sd_lb select_task_rq pick_next_task enqueue_task
         dequeue_task try_to_wake_up finish_task_switch idle_cpu$ update_curr swtch disp_ cpu_resched setrun cpumask_next
-        find_next_bit ttwu_
+        ttwu_
     """,
     "interrupt": r"""
-        irq softirq apic_timer hrtimer tick_ do_timer intr ktime_get_update_offsets
+        (hard|soft)?irqs?(_|$|[0-9]) irqentry apic_timer hrtimer tick_ do_timer intr(_|$|[0-9]) interrupts?(_|$) ktime_get_update_offsets
     """,
     "syscall entry": f"{ENTRY} audit_filter_syscall seccomp trap$",
     "network": r"""
-        tcp_ udp_ ip_rcv ip_queue ip_output net_rx netif_ skb_ sock_ inet_ nf_ conntrack dev_queue_xmit mac_ squeue
+        tcp_ udp_ ip_rcv ip_queue ip_output net_rx netif_ skb_ sock_ inet6?_ nf_ (nf_)?conntrack dev_queue_xmit mac_ squeue
     """,
     "file system": r"""
-        ext4 xfs_ btrfs zfs_ zio_ vfs_ generic_file jbd2 nfs_ fop_ ufs_ vn_ dnlc lookuppn link_path_walk d_lookup __d_lookup
+        ext4 xfs_ btrfs zfs_ zio_ vfs_ generic_file jbd2 nfs4?_ fop_ ufs_ vn_ dnlc lookuppn link_path_walk d_lookup
         namei getdents dentry inode
     """,
+}
+"""Patterns of functions of a kernel: they stand for nothing in a program, which may have a `class_intr` of its own."""
+
+ANYWHERE: Final = {
+    "lock": r"""
+        spin_lock spin_unlock ticket_spin queued_spin mutex rwsem rwlock r?rw_enter r?rw_exit osq_lock lock_slowpath lockref
+        pthread_mutex lll_lock futex_wait futex_wake atomic_cmpxchg_loop s_lock$ perform_spin_delay
+        LWLock ObjectMonitor SpinPause kslgetl kgxSharedExamine ksl_get_shared
+    """,
+    "copy": "w?memcpy w?memmove bcopy w?memset bzero rep_movs intel_new_memcpy intel_fast_memcpy",
+    "memory": r"x?malloc(_|$|[0-9]) int_free",
+    "garbage collection": r"""
+        G1(Par|Concurrent|Collected|Remset) ParNew PSPromotion PSParallel MarkSweep ConcurrentMark GCTask gc_collect gc_mark
+        runtime\.gc scanobject ZMark ShenandoahConc \w*OopClosure oop_iterate
+    """,
     "crypto": r"""
-        aes sha1 sha256 sha512 chacha poly1305 rsa_ ecp_ bn_mul gcm_ EVP_ gost
+        v?aes(ni|_|[0-9]|$) sha(1|256|512) chacha poly1305 rsa_ ecp_ bn_mul gcm_ EVP_ gost_
     """,
 }
-"""Kinds of leaf functions with case-insensitive patterns of their names; the first kind that matches wins."""
+"""Patterns of functions of programs, libraries and kernels alike."""
+
+ORDER: Final = tuple(
+    dict.fromkeys(
+        ("idle", "lock", "page fault", "copy", "control groups", "memory", "garbage collection", *KERNEL, *ANYWHERE)
+    )
+)
+"""Kinds in the order in which they are tried; the first that matches wins.
+
+A pattern fits, without regard to case, where a word of a name begins: at its start, or after what is no letter or digit.
+"""
+
+
+def _pattern(words: str) -> str:
+    each = "|".join(word if word.startswith("^") else rf"(^|[^A-Za-z0-9]){word}" for word in words.split())
+    return f"(?i){each}"
 
 
 def kind_of(name: pl.Expr, kernel: pl.Expr) -> pl.Expr:
-    """Return the kind of a leaf function from its name."""
+    """Return the kind of a leaf function from its name; of one whose side is unknown, as if it may be either."""
     bare = name.str.replace(r"^.*`", "").str.replace(r"\+0x[0-9a-f]+$", "")
     found: pl.Expr = pl.when(kernel.fill_null(value=False)).then(pl.lit("other kernel")).otherwise(pl.lit("other user"))
-    for kind, words in reversed(LEAVES.items()):
-        found = pl.when(bare.str.contains(f"(?i){'|'.join(words.split())}")).then(pl.lit(kind)).otherwise(found)
+    for kind in reversed(ORDER):
+        fits = bare.str.contains(_pattern(ANYWHERE[kind])) if kind in ANYWHERE else pl.lit(value=False)
+        if kind in KERNEL:
+            fits |= kernel.fill_null(value=True) & bare.str.contains(_pattern(KERNEL[kind]))
+        found = pl.when(fits).then(pl.lit(kind)).otherwise(found)
     return found
 
 

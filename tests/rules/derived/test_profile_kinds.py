@@ -60,9 +60,13 @@ def test_stacks_are_weighed_and_a_single_one_is_no_profile() -> None:
         ("native_queued_spin_lock_slowpath", True, "lock"), ("unix`mutex_vector_enter", True, "lock"), ("_raw_spin_lock+0x1d", True, "lock"),
         ("intel_idle", True, "idle"), ("shrink_lruvec", True, "memory"), ("clear_page_erms", True, "copy"), ("asm_exc_page_fault", True, "page fault"),
         ("G1ParScanThreadState::copy_to_survivor_space", False, "garbage collection"), ("tcp_sendmsg", True, "network"), ("main", False, "other user"),
-        ("some_driver_isr_like_thing", True, "other kernel"),
+        ("some_driver_isr_like_thing", True, "other kernel"), ("memcg_stat_show", True, "control groups"), ("mem_cgroup_iter", True, "control groups"),
+        ("memcg_charge", True, "memory"), ("std::__introsort_loop", False, "other user"), ("boost::intrusive_ptr<T>::reset", False, "other user"),
+        ("chat_dispatch", False, "other user"), ("class_lock", False, "other user"), ("reschedule_job", False, "other user"), ("tcp_parse", False, "other user"),
+        ("hmac_update", None, "other user"), ("_int_malloc", False, "memory"), ("__memmove_avx_unaligned", False, "copy"), ("handle_irq_event", True, "interrupt"),
+        ("ixgbe_intr", True, "interrupt"), ("__schedule", True, "scheduler"), ("ScanOopClosure", False, "garbage collection"), ("aesni_ctr_enc", True, "crypto"),
     ],
 )  # fmt: skip
-def test_names(name: str, kernel: bool, kind: str) -> None:
-    frame = pl.DataFrame({"symbol": [name], "kernel": [kernel]})
+def test_names(name: str, kernel: bool | None, kind: str) -> None:
+    frame = pl.DataFrame({"symbol": [name], "kernel": [kernel]}, schema={"symbol": pl.String, "kernel": pl.Boolean})
     assert frame.select(kind_of(pl.col("symbol"), pl.col("kernel"))).item() == kind
