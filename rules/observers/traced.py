@@ -10,7 +10,7 @@ import polars as pl
 
 from rules.derived.derived_table import CaseTables, nanoseconds
 from rules.signatures.signatures import Seen
-from rules.walking.targets import CALL, makers, with_targets
+from rules.walking.targets import CALL, CPU_TIME, UNKNOWN_LOCK, makers, with_targets
 from rules.walking.threads import DONE_S, OWN_S, TIMED, batches
 
 COLUMNS = list(dict.fromkeys([*TIMED, *CALL, "line_end", "bytes"]))
@@ -89,6 +89,8 @@ def on(row: Mapping[str, Any]) -> str:
     'futex (lock at 0x7f35)'
     """
     target = row.get("target")
+    if target == UNKNOWN_LOCK:
+        return str(row["name"])
     if target and str(target).startswith("lock "):
         address = str(target).removeprefix("lock at ")
         return f"{row['name']} ({f'lock at {int(address):#x}' if address.isdigit() else target})"
@@ -100,6 +102,8 @@ def on(row: Mapping[str, Any]) -> str:
 def seen(row: Mapping[str, Any], **more: Unpack[Seen]) -> tuple[Seen, ...]:
     """Return the names of a call for signatures, those that belong together first."""
     target, call = row.get("target"), row["name"]
+    if target == CPU_TIME:  # of the clocks only these take a system call on every system
+        return ({"event": "processor-time-read"},)
     port = str(target).rpartition(":")[2] if target else ""
     whole: Seen = {"call": call}
     if port.isdigit() and not str(target).startswith("/"):

@@ -112,6 +112,17 @@ IPC = [
 ]
 DOORS = ["door_call", "door", "doorfs"]
 
+UNKNOWN_LOCK = "lock at an unknown address"
+"""Target of a call for a lock whose address the trace does not tell."""
+
+CPU_TIME = "processor time"
+"""Target of a clock that counts the processor time of a thread or process."""
+
+READS_CPU_TIME = pl.col("name").str.starts_with("clock_gettime") & pl.col("args").str.contains(
+    r"^(CLOCK_(THREAD|PROCESS)_CPUTIME_ID|make_(thread|process)_cpuclock|-[0-9]|0xf{8})"
+)
+"""Reads of such a clock: by its name, or by a number below 0, which holds a process or thread (clock_getcpuclockid(3))."""
+
 OPENS = ["open", "openat", "openat2", "open64", "openat64", "creat", "creat64", "kopen"]
 COPIES = ["dup", "dup2", "dup3"]
 MAKERS = [
@@ -209,7 +220,7 @@ def makers(case: CaseTables) -> pl.DataFrame:
 def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
     """Add `kind`, `target`, `side` and `conv` to rows that have CALL and `done_ns`.
 
-    `kind` is one of KINDS; `target` is a path, address, pid or lock (NULL if unknown); `side` is server or client;
+    `kind` is one of KINDS; `target` is a path, address, pid, lock or `CPU_TIME` (NULL if unknown); `side` is server or client;
     `conv` is the line of the descriptor's own maker (NULL if not seen). `births` is a data frame of `proc_tree`.
     """
     one = pl.col("args").str.extract_groups(ONE_FD)
@@ -232,11 +243,10 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
         | pl.col("of").str.contains(rf":({'|'.join(map(str, NAME_SERVICE_PORTS))})$")
     ).fill_null(value=False)  # fmt: skip
     several = name.is_in(POLLS) & pl.col("on_fd").is_null()
-    address_lock = pl.format(
-        "lock at {}",
+    address_lock = (
         pl.when(pl.col("arg_addr").is_not_null())
-        .then(pl.format("{}", "arg_addr"))
-        .otherwise(pl.lit("an unknown address")),
+        .then(pl.format("lock at {}", "arg_addr"))
+        .otherwise(pl.lit(UNKNOWN_LOCK))
     )
     kind = (
         pl.when(looked | name.is_in(DOORS)).then(pl.lit("name service"))
@@ -265,6 +275,7 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
         pl.when(kind == "child").then(pl.format("pid {}", child)).when(kind == "lock").then(held)
         .when(kind.is_in(["name service", "socket", "connect", "accept"])).then(pl.coalesce(address, path))
         .when(kind.is_in(["file", "sync", "process"])).then(path)
+        .when(READS_CPU_TIME).then(pl.lit(CPU_TIME))
     )  # fmt: skip
     return rows.with_columns(target.alias("target"), child.alias("waited_pid")).drop(
         "_row", "what", "of", "domain", "_path", "_address", "_locks_file"

@@ -104,3 +104,16 @@ def test_the_longest_call_is_cited_where_it_ends_too() -> None:
     ]  # fmt: skip
     (made,) = observe(Case.of_tables({"syscalls": rows}))
     assert [(c.line_from, c.role) for c in made.lines[:2]] == [(9, "longest"), (49, "longest ends")]
+
+
+@pytest.mark.parametrize(
+    ("args", "names"),
+    [
+        ("CLOCK_THREAD_CPUTIME_ID, {tv_sec=3, tv_nsec=500}", {"event": "processor-time-read"}),
+        ("0xffffffffffe7a1b6 /* CLOCK_??? */, {tv_sec=3, tv_nsec=500}", {"event": "processor-time-read"}),
+        ("CLOCK_MONOTONIC, {tv_sec=3, tv_nsec=500}", {"call": "clock_gettime"}),
+    ],
+)
+def test_a_clock_of_processor_time_says_nothing_about_the_clock_source(args: str, names: dict[str, str]) -> None:
+    (made,) = calls(MANY, "clock_gettime", 0.01, args=args)
+    assert made.seen == (names,)
