@@ -1,8 +1,8 @@
 """Rounds: what a thread does over and over, step by step.
 
 Stands out: a thread that makes the same sequence of at most `STEPS` calls at least `ROUNDS` times, each round ending with
-the call that takes most of its time (or is made most, where nothing is timed); the steps are told with their sizes, errors
-and times. Normal: fewer rounds, or a different sequence in more than half of them. Rounds that end with a wait for the next
+the call that takes most of its time, or with one that is made once in each; the steps are told with their sizes, errors
+and times. `ALL_ROUNDS` suffice where the thread does nothing else and has no times. Normal: fewer rounds, or a different sequence in more than half of them. Rounds that end with a wait for the next
 request are a server at work: a measure that is not shown unless little else is.
 Worked example: write of 512 bytes (11 us) and fdatasync (64 ms) 25 times: rounds_count 25, share of the thread's time 0.96.
 Cost: the calls of the `THREADS` threads with most time, at most `MOST_CALLS` of each. Source: as with `strace -c`, but the order
@@ -21,7 +21,7 @@ import polars as pl
 from rules.derived.derived_table import CaseTables
 from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure, place
 from rules.observers.traced import calls, on
-from rules.walking.targets import ACCEPTS, POLLS
+from rules.walking.targets import ACCEPTS, CPU_TIME, POLLS, UNKNOWN_LOCK
 from rules.walking.threads import OWN_S, READ_NAMES
 from rules.writing.process_words import number_words
 
@@ -34,6 +34,15 @@ OBSERVER = Observer(
 
 ROUNDS = 5
 """Minimum number of like rounds: fewer are how programs begin."""
+
+ALL_ROUNDS = 3
+"""Minimum number of like rounds of which nearly the whole trace of a thread consists that has no times: an excerpt."""
+
+ALL = 0.75
+"""Minimum part of a thread's calls that such rounds have; what is before the first end is none of a whole round."""
+
+ENDS = 8
+"""Maximum number of further calls that are tried as the end of a round."""
 
 STEPS = 8
 """Maximum number of different calls in a row that a reader takes for one round."""
@@ -101,29 +110,38 @@ def _threads(case: CaseTables) -> Iterator[list[dict[str, Any]]]:
 
 
 def _rounds(rows: list[dict[str, Any]]) -> Sighting | None:
-    """Return the rounds of one thread, None if it does not do the same again and again."""
+    """Return the rounds of one thread, None if it does not do the same again and again.
+
+    A call that is made twice in each round cuts it in two, so the others are tried as its end as well, the rarest first.
+    """
     steps = [_step(r) for r in rows]
-    ends = _ends(rows, steps)
-    if ends is None:
-        return None
-    at = [n for n, step in enumerate(steps) if step[:2] == ends[:2]]
-    cut = [range(a + 1, b + 1) for a, b in zip([-1, *at], at, strict=False)][1:]
-    shapes = Counter(tuple(_merged([steps[n] for n in one])) for one in cut)
-    if not shapes:
-        return None
-    shape, n = shapes.most_common(1)[0]
-    if n < ROUNDS or 2 * n < len(cut) or not 1 < len(shape) <= STEPS:
-        return None
-    like = [one for one in cut if tuple(_merged([steps[i] for i in one])) == shape]
-    return _told(rows, like, shape)
+    least = ROUNDS if any(r["own_s"] is not None for r in rows) else ALL_ROUNDS
+    best: tuple[list[range], tuple[Step, ...]] | None = None
+    covers = 0
+    for ends in _ends(rows, steps):
+        at = [n for n, step in enumerate(steps) if step[:2] == ends[:2]]
+        cut = [range(a + 1, b + 1) for a, b in zip([-1, *at], at, strict=False)][1:]
+        shapes = Counter(tuple(_merged([steps[n] for n in one])) for one in cut)
+        if not shapes:
+            continue
+        shape, n = shapes.most_common(1)[0]
+        if 2 * n < len(cut) or not 1 < len(shape) <= STEPS:
+            continue
+        like = [one for one in cut if tuple(_merged([steps[i] for i in one])) == shape]
+        whole = sum(map(len, like))
+        if whole > covers and (n >= ROUNDS or (n >= least and whole >= ALL * len(rows))):
+            best, covers = (like, shape), whole
+        if covers >= ALL * len(rows):
+            break
+    return _told(rows, *best) if best else None
 
 
 def _step(row: dict[str, Any]) -> Step:
     return row["name"], row["target"], row["err"]
 
 
-def _ends(rows: list[dict[str, Any]], steps: Sequence[Step]) -> Step | None:
-    """Return the call that ends a round: of those made often the one that takes most time."""
+def _ends(rows: list[dict[str, Any]], steps: Sequence[Step]) -> Iterator[Step]:
+    """Yield the calls that may end a round: of those made often the one that takes most time, then the rarest ones."""
     took: dict[Step, float] = {}
     made: Counter[Step] = Counter()
     for row, step in zip(rows, steps, strict=True):
@@ -132,8 +150,11 @@ def _ends(rows: list[dict[str, Any]], steps: Sequence[Step]) -> Step | None:
         took[step[0], step[1], None] = took.get((step[0], step[1], None), 0.0) + (
             own if own is not None and 0 <= own < LONGEST_S else 0.0
         )
-    often = [step for step, n in made.items() if n > ROUNDS]
-    return max(often, key=lambda step: (took[step], made[step]), default=None)
+    often = [step for step, n in made.items() if n > ALL_ROUNDS]
+    first = max(often, key=lambda step: (took[step], made[step]), default=None)
+    if first is not None:
+        yield first
+    yield from sorted((step for step in often if step != first), key=lambda step: made[step])[:ENDS]
 
 
 def _merged(steps: Sequence[Step]) -> list[Step]:
@@ -146,7 +167,7 @@ def _told(rows: list[dict[str, Any]], like: list[range], shape: tuple[Step, ...]
     first, last = rows[like[0][0]], rows[like[-1][-1]]
     parts: list[str] = []
     round_s = 0.0
-    targets = {target for _, target, _ in shape if target is not None}
+    targets = {target for _, target, _ in shape if target not in (None, UNKNOWN_LOCK, CPU_TIME)}
     common = next(iter(targets)) if len(targets) == 1 and len(shape) > 1 else None
     for n in range(len(shape)):
         held = [_run(rows, one, n) for one in like]

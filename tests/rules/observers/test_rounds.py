@@ -78,3 +78,29 @@ def test_threads_of_a_pool_are_told_once() -> None:
     ]  # fmt: skip
     (made,) = observe(Case.of_tables({"syscalls": rows}))
     assert "thread 8" in made.headline or "process 7" in made.headline
+
+
+CLOCK: Call = ("clock_gettime", 0.0, {})
+PARK: Call = ("lwp_park", 0.0, {})
+
+
+def untimed(*calls: Call) -> list[Sighting]:
+    rows = [
+        {"line_no": n, "seq": n, "pid": 7, "lwp": 7, "state": "done", "name": name, "ret": 0, **more}
+        for n, (name, _, more) in enumerate(calls, 1)
+    ]
+    return list(observe(Case.of_tables({"syscalls": rows})))
+
+
+@pytest.mark.parametrize("rounds", [4, 60])
+def test_a_call_that_comes_twice_in_a_round_does_not_cut_it(rounds: int) -> None:
+    open_: Call = ("open", 0.0, {"ret": 3})
+    (made,) = untimed(*[CLOCK, open_, CLOCK, PARK] * rounds)
+    assert made.headline == f"{rounds - 1} times process 7 did the same: clock_gettime, lwp_park, clock_gettime, open"
+
+
+def test_few_rounds_count_only_where_there_is_nothing_else() -> None:
+    others: list[Call] = [(f"call{n}", 0.0, {}) for n in range(8)]
+    assert len(untimed(*[PARK, CLOCK] * 4)) == 1
+    assert untimed(*others, *[PARK, CLOCK] * 4) == []
+    assert untimed(*[PARK, CLOCK] * 3) == []
