@@ -1,8 +1,8 @@
 """Who uses most: of the processors, of memory, of a process's own time and space, and how many are alike.
 
 Standing out: a process with half a processor or more, one that holds a third of the memory that the listed ones hold
-together or of the host's, many processes of one program, zombies, and time that a thread spends waiting for a processor,
-a lock or a page (microstates). Normal: less; the largest is kept as a measure, so that a listing is never silent.
+together (without threads of the kernel and those that made the listing) or of the host's, many processes of one
+program, zombies, and time that a thread spends waiting for a processor, a lock or a page (microstates). Normal: less; the largest is kept as a measure, so that a listing is never silent.
 Worked example: top with mysqld at 780 % and the next process at 12 %: value 780, share 0.98 of what was listed.
 Cost: one aggregation over the rows of the listings. Source: ps(1), top(1), prstat(1M) -m; Gregg, Systems Performance,
 ch. 6: who is on the processors is the first question after how busy they are.
@@ -80,6 +80,9 @@ PRINTED = {"BuffCache": "buff/cache"}
 
 KERNEL = r"^\[|^(kworker|ksoftirqd|migration|rcu_|watchdog|cpuhp|kdevtmpfs|idle_inject|irq/)"
 """Names of threads of the kernel, of which every host has hundreds."""
+
+LISTERS = ("grep", "egrep", "fgrep", "ps", "awk", "sort", "head", "less", "more", "watch")
+"""Programs that list and filter processes: they stand in their own listing."""
 
 PAGE = [*PLACE_COLUMNS, "sample", "line_no", "t_local"]
 
@@ -171,6 +174,9 @@ def _largest(
     kernels = (kernels & ~pl.col("state").fill_null("").str.starts_with("Z")).fill_null(value=False).alias("kernels")
     value = pl.col(column)
     of_machine = 100.0 * pl.col("rss_kb") / pl.col("machine_kb") if part else pl.lit(None, pl.Float64)
+    if unit != "%":  # whoever asked picked the rest, so the part of the lister itself says nothing
+        lister = pl.col("who").is_in(LISTERS) & (pl.col("mem_pct").fill_null(0.0) < 100 * HOLDS)
+        rows = rows.filter(~kernels & ~lister)
     each = (
         rows.filter(value.is_not_null() & value.is_finite() & (value >= 0))
         .group_by(key)

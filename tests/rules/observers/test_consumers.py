@@ -59,6 +59,15 @@ def test_a_third_of_the_memory(kb: float, normal: bool) -> None:
     assert made[0].normal is normal
 
 
+def test_threads_of_the_kernel_and_the_filter_of_the_listing_are_no_whole() -> None:
+    kernel = {"comm": "[flusher/9]", "rss_kb": 0.0, "vsz_kb": 0.0}
+    assert listing(kernel, kernel, {"comm": "grep", "rss_kb": 640.0, "mem_pct": 0.0}) == []
+    (made,) = listing(kernel, {"rss_kb": 900.0}, {"rss_kb": 300.0}, {"comm": "ps", "rss_kb": 9000.0})
+    assert made.headline.endswith("holds 900 kB of memory, 75 % of what the 2 listed hold")
+    held = listing({"rss_kb": 900.0}, {"comm": "grep", "rss_kb": 9000.0, "mem_pct": 60.0})
+    assert held[0].subject.startswith("grep"), "one that has much of the host is no mere filter"
+
+
 def test_the_memory_of_the_host_counts_too() -> None:
     made = listing({"rss_kb": 500.0, "mem_pct": 61.0}, *[{"rss_kb": 400.0} for _ in range(8)])
     assert not made[0].normal
