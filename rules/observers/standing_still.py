@@ -187,13 +187,19 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
     rows = case.scan("open_calls", columns, never).head(ROWS).collect(engine="streaming")
     if not rows.height:
         return
+    line, end = pl.col("line_no"), pl.coalesce("line_end", "line_no")
     span = (
-        case.scan("syscalls", group)
-        .unique()
+        case.scan("syscalls", [*group, "line_no", "line_end"])
+        .group_by(group)
+        .agg(end.max().alias("thread_last"), (end - line).max().alias("lines_each"))
         .join(_spans(case), on="artifact_id", how="left")
         .with_columns(pl.lit(True).alias("worked"))
         .collect(engine="streaming")
     )
+    top = span.sort("thread_last", descending=True).group_by("artifact_id", maintain_order=True).head(2)
+    lasts: dict[int, list[dict[str, Any]]] = {}
+    for row in top.iter_rows(named=True):
+        lasts.setdefault(row["artifact_id"], []).append(row)
     # Several open calls of one thread: the last one is where it stands.
     last = (
         rows.sort("line_no")
@@ -214,7 +220,9 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
     for (artifact, name, args), held in groups.items():
         at_rest = name in PARKS or not any(row["worked"] for row in held)
         if traced[artifact] > 1 and artifact in at_work and at_rest and (len(held) == 1 or name == RESUMED):
-            idle.setdefault(artifact, []).extend((PARKED, row) for row in held)
+            parked = [(PARKED, row) for row in held if not _in_its_round(row, lasts.get(artifact, []))]
+            if parked:
+                idle.setdefault(artifact, []).extend(parked)
             continue
         made = _open_call(name, args, held, traced[artifact])
         if made:
@@ -234,6 +242,17 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
             seen=({"call": first["name"]},),
             idle=pairs[0][0],
         )
+
+
+def _in_its_round(row: Mapping[str, Any], lasts: list[dict[str, Any]]) -> bool:
+    """Return whether a call without a stamp is open only because the trace ends there.
+
+    That is if its thread worked, and no other one did after it for longer, in lines, than the thread's calls take.
+    """
+    if not row["worked"] or row["t_local"] is not None:
+        return False
+    others = [r["thread_last"] for r in lasts if (r["pid"], r["lwp"]) != (row["pid"], row["lwp"])]
+    return max(others, default=0) - row["line_no"] <= row["lines_each"]
 
 
 def _spans(case: CaseTables) -> pl.LazyFrame:

@@ -244,3 +244,13 @@ def test_idle_threads_are_told_with_where_most_of_them_are() -> None:
         *(thread(n, "accept", "serve", "main") for n in range(3)), thread(9, "accept", "admin"), thread(10, "burn"),
     ])  # fmt: skip
     assert [s.beside for s in made if s.idle] == ["3 of them in accept, called by serve, called by main"]
+
+
+@pytest.mark.parametrize(("more", "idle"), [(0, 0), (30, 1)])
+def test_a_thread_in_its_round_when_an_untimed_trace_ends_is_not_at_rest(more: int, idle: int) -> None:
+    calls = [
+        {"name": "futex", "pid": 1, "lwp": 1 + n % 2, "line_no": 3 * n + 1, "line_end": 3 * n + 6} for n in range(10)
+    ]
+    calls += [{"name": "write", "pid": 1, "lwp": 1, "line_no": 40 + n} for n in range(more)]
+    made = seen(syscalls=calls, open_calls=[{"name": "futex", "args": "0x1", "pid": 1, "lwp": 2, "line_no": 38}])
+    assert len([s for s in made if s.idle]) == idle, "others must have worked for longer than the thread's calls take"
