@@ -2,7 +2,8 @@
 
 `standing-still` yields these sightings. A place is the leaf with the first two functions above the sleep that every
 wait goes through. A lock is told with those who wait for it, who holds it, and where its holder stands; locks whose
-holders wait for each other are a cycle. A thread runs on if it used half of its life, or of the time between two
+holders wait for each other are a cycle, and so is a signal handler that waits for a lock which the code holds that the
+signal interrupted. A thread runs on if it used half of its life, or of the time between two
 dumps, on a processor.
 Worked example: 2 threads BLOCKED in `Log.append` for <0x6b>, which "exec-3" holds in `writeBytes`: "2 threads wait for
 <0x6b>, which "exec-3" holds; it stands in writeBytes, called by Log.append". A goroutine [semacquire, 906 minutes]:
@@ -134,6 +135,29 @@ SEED = re.compile(
     r"|(?:[\w.]+/)?java\.security\.SecureRandom\.(?:generateSeed|getSeed)"
 )
 """Functions that ask for a seed of random numbers."""
+
+HANDLER = re.compile(
+    r"<signal handler called>|_sigtramp|sigacthandler|__sighndlr|_sighndlr|call_user_handler|_?thr_sighandler"
+)
+"""Frames between a signal handler and the code that the signal interrupted: of gdb, the BSDs, macOS and illumos."""
+
+HELD_INSIDE = (
+    ("the allocator", re.compile(
+        r"_*(?:GI_+)?(?:libc_)?(?:[mc]alloc|free|cfree|realloc|memalign|posix_memalign|aligned_alloc|valloc)(?:_unlocked)?"
+        r"|_int_(?:malloc|free|realloc|memalign)\w*|malloc_consolidate|sysmalloc\w*|systrim\w*|arena_get\w*|operator (?:new|delete)\b.*"
+        r"|(?:je|tc)_(?:malloc|calloc|free|realloc)\w*|_malloc_zone_\w+|szone_\w+|tiny_\w+"
+    )),
+    ("a stream of the C library", re.compile(
+        r"_*(?:GI_+)?(?:vf?printf|printf|fprintf|fputs|puts|fwrite|fflush|fputc|putc|fclose|fread|fgets)(?:_chk|_internal|_unlocked)?|_IO_\w+"
+    )),
+    ("the system log's client", re.compile(r"_*(?:GI_+)?v?syslog(?:_chk|_internal)?|openlog\w*|closelog")),
+    ("the time zone", re.compile(r"_*(?:GI_+)?(?:tz_convert|tzset\w*|localtime(?:_r)?|mktime|gmtime(?:_r)?)")),
+    ("the loader's list of libraries", re.compile(r"_*(?:GI_+)?dl_iterate_phdr|_dl_(?:open|close|map_object|lookup)\w*|dl(?:open|close|sym)")),
+)  # fmt: skip
+"""What has a lock of its own inside, by its functions; none of them may be called in a handler (signal-safety(7))."""
+
+NEAR = 3
+"""Number of frames from the leaf, and from the interrupted one, in which the wait and the holder of its lock stand."""
 
 PARKED_STATE = re.compile(
     r"(?:select|chan receive|IO wait|sleep|select \(no cases\)|chan receive \(nil chan\))(?:,.*)?"
@@ -287,6 +311,10 @@ def _of_dump(listed: Sequence[Thread], told: Sequence[Thread]) -> Iterator[Sight
         idle += [(BETWEEN_ROUNDS, t) for t in sleepers]
         stand = [t for t in stand if t not in set(sleepers)]
     of = sum(_count(stand).values())
+    selves = {t: found for t in stand if (found := _interrupted(t))}
+    for thread, (name, held) in selves.items():
+        yield _waits_for_itself(thread, name, held, of)
+    stand = [t for t in stand if t not in selves]
     yield from _locks(stand, listed, told, of, chosen)
     yield from _places(stand, of, bool(idle), chosen)
     yield from _running(stand)
@@ -305,6 +333,49 @@ def _workers_at_rest(idle: Iterable[tuple[str, Thread]]) -> bool:
 def _count(held: Iterable[Thread]) -> dict[Any, int]:
     """Return the threads with how many each stands for; the same one of several dumps counts once."""
     return {t.identity or id(t): t.n for t in held}
+
+
+# --- a handler that waits for what it interrupted ---------------------------------------------------------------------
+
+
+def _interrupted(thread: Thread) -> tuple[str, int] | None:
+    """Return what holds the lock that a signal handler waits for, and the interrupted function's place in the stack.
+
+    None unless the leaf waits, inside one of `HELD_INSIDE`, and the code that the signal interrupted was in the same.
+    """
+    frames = thread.frames
+    at = next((n for n, f in enumerate(frames) if HANDLER.fullmatch(f)), None)
+    if at is None or not any(SLEEP.fullmatch(f) or LOCK_FRAME.fullmatch(f) for f in frames[: min(NEAR, at)]):
+        return None
+    below = next((n for n, f in enumerate(frames[at:], at) if not HANDLER.fullmatch(f)), len(frames))
+    for name, inside in HELD_INSIDE:
+        asks = any(inside.fullmatch(f) for f in frames[: min(2 * NEAR, at)])
+        holds = next((n for n in range(below, min(below + NEAR, len(frames))) if inside.fullmatch(frames[n])), None)
+        if asks and holds is not None:
+            return name, holds
+    return None
+
+
+def _waits_for_itself(thread: Thread, name: str, holds: int, of: int) -> Sighting:
+    at = next(n for n, f in enumerate(thread.frames) if HANDLER.fullmatch(f))
+    handler = thread.frames[at - 1]
+    again = f", called in the signal handler {handler}" if handler not in thread.place else ", in a signal handler"
+    return Sighting(
+        kind="lock-cycle",
+        subject=thread.place[0],
+        headline=f"{thread.who or 'The thread'} waits for itself: it stands in {_where(thread)}{again},"
+        f" and the signal interrupted {thread.frames[holds]}, which holds the lock of {name}",
+        name="threads_count",
+        value=1.0,
+        unit="count",
+        lines=_cited([thread]),
+        **place(thread.row),
+        against="threads that are not idle",
+        against_value=float(max(1, of)),
+        share=1.0,
+        n=1,
+        seen=({"event": "handler-waits-for-interrupted"},),
+    )
 
 
 # --- places -----------------------------------------------------------------------------------------------------------

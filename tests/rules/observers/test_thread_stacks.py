@@ -201,3 +201,35 @@ def test_two_that_sleep_in_a_whole_dump_are_told():
     rows = [stack(1 + 10 * n, f"exec-{n}", *AT_REST) for n in range(3)]
     rows += [stack(51 + 10 * n, f"w-{n}", "java.lang.Thread.sleep", "shop.Retry.pause") for n in range(2)]
     assert [s.value for s in seen(*rows) if s.kind == "standing"] == [2.0]
+
+
+WAITS = ("__lll_lock_wait_private", "malloc", "fill", "on_alarm")
+
+
+@pytest.mark.parametrize(
+    ("frames", "held"),
+    [
+        ((*WAITS, "<signal handler called>", "_int_free", "free", "main"), "the signal interrupted _int_free, which holds the lock of the allocator"),
+        (("__lll_lock_wait_private", "vsyslog", "on_term", "<signal handler called>", "send", "__vsyslog_internal", "main"),
+         "the signal interrupted __vsyslog_internal, which holds the lock of the system log's client"),
+    ],
+)  # fmt: skip
+def test_a_handler_that_waits_for_what_it_interrupted_waits_for_itself(frames: tuple[str, ...], held: str) -> None:
+    (made,) = seen(stack(1, "a", *frames))
+    assert (made.kind, made.share, made.seen) == ("lock-cycle", 1.0, ({"event": "handler-waits-for-interrupted"},))
+    assert made.headline.startswith(f'"a" waits for itself: it stands in {frames[0]}')
+    assert made.headline.endswith(held)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (*WAITS, "<signal handler called>", "compute", "main"),
+        ("_int_malloc", "malloc", "on_alarm", "<signal handler called>", "_int_free", "free", "main"),
+        (*WAITS, "main"),
+    ],
+    ids=["another holds the lock", "the handler does not wait", "no handler"],
+)
+def test_a_handler_that_interrupted_something_else_is_only_a_place(frames: tuple[str, ...]) -> None:
+    (made,) = seen(stack(1, "a", *frames))
+    assert made.kind == "standing"
