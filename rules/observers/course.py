@@ -120,10 +120,11 @@ def _course(case: CaseTables) -> Iterator[Sighting]:
             if n:
                 parts.append(f"{n:,} {what if n == 1 else what + ('es' if what == 'process' else 's')} started")
                 lines.append(Lines(artifact, at, at, f"first {what} started"))
+        told = ", ".join(parts) or ("its start" if start else "")
         yield Sighting(
             "course",
             command or "a running program",
-            f"The trace is of {command or 'a running program'}: {', '.join(parts) or 'its start'}",
+            f"The trace is of {command or 'a running program'}{f': {told}' if told else ''}",
             "calls_count",
             float(row["n"]),
             "count",

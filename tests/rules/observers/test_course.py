@@ -47,6 +47,18 @@ def test_the_command_its_threads_and_its_time() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        ([{"name": "timer_settime", "args": "0, 0, {it_value={tv_sec=2}}, NULL"}], "The trace is of a running program"),
+        ([{"name": "execve", "args": '"/bin/true", ["true"], 0x7fff'}], "The trace is of true: its start"),
+    ],
+)
+def test_only_a_trace_with_an_exec_is_of_a_start(calls: list[dict[str, Any]], said: str) -> None:
+    (made,) = seen(*({**c, "t_local": None, "stamp": None} for c in calls))
+    assert made.headline == said
+
+
 def test_a_trace_of_a_running_program_that_starts_nothing_says_nothing() -> None:
     assert seen({"name": "read"}, {"name": "execve", "args": '"/x", ["x"]', "err": "ENOENT"}) == []
     assert list(observe(Case.of_tables({}))) == []
