@@ -1,6 +1,7 @@
 """Who stands still, where, how many, and for how long: sleepers that no signal wakes, thread dumps, open calls, lockups.
 
-Standing out: processes in uninterruptible sleep (several at once, or the same one in several samples); the functions in
+Standing out: processes in uninterruptible sleep (several of a program at once, or the same one in several samples, or at
+least `TOGETHER` of different programs); the functions in
 which the threads of one moment stand; calls of a trace that were never seen to end; tasks that the kernel reports as
 hung and processors that it reports as stuck. Normal: one sleeper in one sample (it may be reading a block), threads
 that run, calls open for less than a tenth of a second. Idle places (accept, event loops, parked workers) are known by
@@ -76,6 +77,16 @@ RESUMED = "restart_syscall"
 ONE_SHARE = 0.2
 """Share of the only process of a listing: one moment does not tell whether it reads a block or stands."""
 
+TOGETHER = 3
+"""Minimum number of processes of different programs in uninterruptible sleep at once that are worth a word: one or two read
+a block at any moment of a host that works (proc(5), state D); three that share nothing else share what they wait for."""
+
+NAMED_PROGRAMS = 5
+"""Maximum number of programs that a sentence names."""
+
+MOST_SLEEPERS = 10
+"""Maximum number of sleepers of different programs that are cited."""
+
 SLEEPS = r"^[<+]?[DU]"
 """State letters of a sleep that no signal ends: D of Linux and the BSDs, U of macOS."""
 
@@ -122,6 +133,7 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
     groups: dict[tuple[int, str | None, str], list[dict[str, Any]]] = {}
     for row in held.iter_rows(named=True):
         groups.setdefault((row["artifact_id"], row["host"], _program(row)), []).append(row)
+    yield from _of_several_names(groups, wholes)
     for (artifact, _, program), sleeping in sorted(groups.items(), key=lambda g: -len(g[1])):
         of = wholes[artifact]
         threads = Counter((row["pid"], row["lwp"]) for row in sleeping)
@@ -148,6 +160,44 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
             share=min(1.0, len(sleeping) / max(1, of["busy"])) * seen_in / max(1, of["samples"]),
             n=len(sleeping),
             seen=({"process": program, "event": "uninterruptible-sleep"}, {"process": program}),
+        )
+
+
+def _of_several_names(
+    groups: Mapping[tuple[int, str | None, str], list[dict[str, Any]]], wholes: Mapping[int, Mapping[str, Any]]
+) -> Iterator[Sighting]:
+    """Yield once how many processes of different programs slept so at the same moment, the one with most of them."""
+    moments: dict[tuple[int, str | None], dict[tuple[Any, ...], list[tuple[str, dict[str, Any]]]]] = {}
+    for (artifact, host, program), sleeping in groups.items():
+        for row in sleeping:
+            at = moments.setdefault((artifact, host), {})
+            at.setdefault((row["part"], row["sample"]), []).append((program, row))
+    for (artifact, _), at in moments.items():
+        held = max(at.values(), key=len)
+        processes = {row["pid"]: (program, row) for program, row in held}
+        names = Counter(program for program, _ in processes.values())
+        if len(processes) < TOGETHER or max(names.values()) > len(processes) / 2:
+            continue
+        others = len(names) - NAMED_PROGRAMS
+        named = ", ".join(list(names)[:NAMED_PROGRAMS]) + (f" and {others:,} more" if others > 0 else "")
+        rows = [row for _, row in processes.values()]
+        of = wholes[artifact]
+        yield Sighting(
+            kind="uninterruptible",
+            subject="processes in uninterruptible sleep",
+            headline=f"{len(processes):,} processes of {len(names):,} programs stood in uninterruptible sleep at the same time: {named}",
+            name="sleeping_count",
+            value=float(len(processes)),
+            unit="count",
+            lines=tuple(
+                Lines(artifact, row["line_no"], row["line_no"], program)
+                for program, row in list(processes.values())[:MOST_SLEEPERS]
+            ),
+            **place(rows[0]),
+            against="one or two that read a block",
+            against_value=float(TOGETHER - 1),
+            share=ONE_SHARE * min(1.0, len(processes) / max(1, of["busy"])),
+            n=len(processes),
         )
 
 

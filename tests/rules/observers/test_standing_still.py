@@ -67,6 +67,18 @@ def test_other_states_are_normal(state: str | None) -> None:
     assert seen(ps=[{**process(i, "S"), "state": state} for i in range(9)]) == []
 
 
+def test_sleepers_of_different_programs_are_told_once() -> None:
+    named = [process(n, "D", comm=f"prog{n}") for n in range(7)]
+    (made,) = seen(ps=[*named, process(50, "S")])
+    assert made.headline == (
+        "7 processes of 7 programs stood in uninterruptible sleep at the same time: prog0, prog1, prog2, prog3, prog4 and 2 more"
+    )
+    assert (made.value, made.share, made.seen) == (7.0, 0.2, ())
+    assert seen(ps=[*named[:2], process(50, "S")]) == [], "one or two read a block"
+    assert seen(ps=[process(n, "D", sample=n, comm=f"prog{n}") for n in range(7)]) == [], "each in another sample"
+    assert [s.subject for s in seen(ps=[process(n, "D") for n in range(5)])] == ["cp"], "they are told by their name"
+
+
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 
