@@ -134,6 +134,17 @@ def asks(
     return made, len(listed) - len(chosen)
 
 
+def settling(one: Explanation, chosen: Sequence[Ask], os: str | None, present: Here) -> str | None:
+    """Return which of the chosen asks proves or excludes an explanation: that of its mechanism's own first step, if one is.
+
+    None if none of them decides it.
+    """
+    name = one.mechanism.mechanism
+    fitting = [a.ask for a in chosen if name in a.decides]
+    steps = [made[0] for step in one.mechanism.next if (made := command(step, os, present))]
+    return next((ask for ask in steps if ask in fitting), next(iter(fitting), None))
+
+
 def _same(one: Candidate, other: Candidate) -> bool:
     """Return whether two asks for a host bring the same: one program, or where its system is unknown, that of another."""
     if one.tools & other.tools or one.ask == other.ask:

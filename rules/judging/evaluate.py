@@ -22,7 +22,7 @@ from rules.derived.derived_table import FAULTS
 from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
 from rules.judging import board, scoring
-from rules.judging.asking import asks
+from rules.judging.asking import asks, settling
 from rules.judging.explaining import as_verdict, explanations, lead
 from rules.judging.here import Here, here
 from rules.judging.observing import Observed, observed
@@ -155,7 +155,7 @@ def judge(
         case, systems, explained, findings, evidence.wanted, not_evaluable, leading, watched.told, present
     )
     if verdict.state in ("cannot tell", "nothing wrong seen") and (found := lead(explained)):
-        settled_by = next((a.ask for a in wanted_next if found.mechanism.mechanism in a.decides), None)
+        settled_by = settling(found, wanted_next, systems.get(found.host or ""), present)
         verdict = as_verdict(found, verdict.missing, settled_by)
     return Report(
         artifacts=tuple(_artifacts(case)),

@@ -9,12 +9,13 @@ from typing import Any
 from parsers.kinds import kinds
 from rules.case.case import Case
 from rules.case.reading import open_paths
-from rules.judging.asking import MOST, asks, command
+from rules.judging.asking import MOST, asks, command, settling
 from rules.judging.evaluate import evaluate
+from rules.judging.explaining import Explanation
 from rules.judging.here import ANYTHING, EVERY, Here
-from rules.model import ArtifactSpec, CaseSpec, PartSpec
+from rules.model import ArtifactSpec, Ask, CaseSpec, PartSpec
 from rules.observers.observer import observers
-from rules.signatures.mechanisms import Step
+from rules.signatures.mechanisms import Step, mechanisms
 from tests.rules.judging.test_observing import row
 
 
@@ -121,3 +122,22 @@ def test_evidence_of_one_system_is_asked_for_on_that_system_though_no_host_is_na
     report = evaluate(open_paths([trace], None, tmp_path)[0], tmp_path)
     assert report.asks
     assert not any(re.match("truss|prstat|iostat -xn|pstack", a.ask) for a in report.asks)
+
+
+def test_what_settles_a_lead_is_the_first_step_of_its_own_mechanism() -> None:
+    known = mechanisms()["lock-contention"]
+    lead = Explanation(known, known.layer, known.hypothesis, "h", (), 1.0, felt=True, named=True, independent=False)
+    own = command(known.next[0], "linux", ANYTHING)
+    assert own is not None
+    general, first = (
+        Ask(text, "x", "h", "linux", ("lock-contention",), "a moment", "") for text in ("perf record -a", own[0])
+    )
+    assert settling(lead, [general, first], "linux", ANYTHING) == own[0]
+    assert settling(lead, [general], "linux", ANYTHING) == "perf record -a"
+    assert settling(lead, [], "linux", ANYTHING) is None
+
+
+def test_a_report_of_the_kernel_is_not_settled_by_the_log_that_holds_it() -> None:
+    made = command(mechanisms()["kernel-stall"].next[0], "linux", ANYTHING)
+    assert made is not None
+    assert "/proc/sysrq-trigger" in made[0]
