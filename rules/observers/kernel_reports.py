@@ -22,7 +22,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.frames import NAMED_FRAMES
-from rules.observers.log_times import quoted
+from rules.observers.log_times import KERNEL_REPORT, quoted
 from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
 from rules.observers.thread_stacks import SWITCH
 from rules.signatures.signatures import Seen
@@ -48,8 +48,6 @@ REPORT = re.compile(
 )
 """What the kernel of Linux reports of a task or processor that stands still, or of tasks when it was asked to."""
 
-HIT = r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall|task:\S+\s+state:[DR]\b"
-
 FRAME = re.compile(r"(?:^|\s|RIP: 0010:)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
 """A function in a call trace of a log."""
 
@@ -60,6 +58,22 @@ TASK = re.compile(
     r"\bCPU: (?P<cpu>\d+) (?:UID: \d+ )?PID: (?P<pid>\d+) Comm: (?P<comm>.+?) (?:Kdump: loaded )?"
     r"(?:Not tainted|Tainted: [^\d]{1,80}?) (?P<release>\d\S*)"
 )
+KERNEL = re.compile(r"^(?:\[[ \d.]+\] )?\s*(?:Not tainted|Tainted: [A-Z ]+?) (?P<release>\d+\.\d\S*)")
+"""The line of the kernel's release in the report of a blocked task, which names no processor."""
+
+ON_THE_WAY = re.compile(
+    r"_*(?:mutex_lock|down_(?:read|write)|rwsem_down|call_rwsem|percpu_(?:down|rwsem)|rt_mutex|ww_mutex|down|wait_for_common"
+    r"|wait_for_completion|do_wait_for_common|wait_on_bit|out_of_line_wait|bit_wait|wait_on_page|folio_wait|wait_event)\w*"
+    r"|_+(?:mutex|down|rwsem)\w*"
+)
+"""Functions of the kernel by which everybody waits for a sleeping lock or an event: the caller says for which."""
+
+SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm)\b.*")
+"""What a compiler adds to the name of a function that it made a variant of."""
+
+CALLERS = 2
+"""Number of callers above such functions that a sentence names."""
+
 HARDWARE = re.compile(r"\bHardware name: (?P<name>\S.*)")
 WORK = re.compile(r"\bWorkqueue: (?P<queue>\S+) (?P<work>\S+)")
 TICKS = re.compile(r"(?:^|\s)(?P<cpu>\d+)-\S{1,6}:? \((?P<ticks>\d+) ticks this GP\)")
@@ -86,7 +100,7 @@ class Below:
 
     frames: dict[str, int] = field(default_factory=dict)
     head: dict[str, tuple[int, str, Mapping[str, str]]] = field(default_factory=dict)
-    """Line, text and parts of the lines `task`, `hardware`, `work` and `period`."""
+    """Line, text and parts of the lines `task`, `kernel`, `hardware`, `work` and `period`."""
     ticks: list[tuple[int, int, int]] = field(default_factory=list)
     """Line, processor, and ticks that it got in the period."""
 
@@ -105,7 +119,7 @@ def kernel_reports(case: CaseTables) -> Iterator[Sighting]:
     """Yield tasks and processors that the kernel reports, by what stands and where."""
     columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "text"]
     text = pl.col("text")
-    rows = case.scan("logs", columns, text.is_not_null() & text.str.contains(HIT)).head(ROWS)
+    rows = case.scan("logs", columns, text.is_not_null() & text.str.contains(KERNEL_REPORT)).head(ROWS)
     groups: dict[tuple[Any, ...], list[Reported]] = {}
     last, at = (None, ""), 0
     for row in rows.collect(engine="streaming").iter_rows(named=True):
@@ -161,7 +175,13 @@ def _below(case: CaseTables, row: Mapping[str, Any]) -> Below:
 
 
 def _take_head(below: Below, line: int, text: str) -> None:
-    for name, pattern in (("task", TASK), ("hardware", HARDWARE), ("work", WORK), ("period", PERIOD)):
+    for name, pattern in (
+        ("task", TASK),
+        ("kernel", KERNEL),
+        ("hardware", HARDWARE),
+        ("work", WORK),
+        ("period", PERIOD),
+    ):
         if name not in below.head and (found := pattern.search(text)):
             below.head[name] = line, text, {k: v for k, v in found.groupdict().items() if v}
     if found := TICKS.search(text):
@@ -179,12 +199,12 @@ def _report(what: str, held: Sequence[Reported], share: float) -> Sighting:
     stall = "stall" in names[0]
     said, by = (_processors(below), f" ({re.sub(LEVEL, '', who)})") if stall else (who, "")
     were = "were" if said.startswith("CPUs") else "was"
-    where = f" in {frames[0]}" if frames else ""
+    where = f" in {frames[0]}{_called_by(held)}" if frames else ""
     at_least = "more than " if what == "blocked" else ""
     lasted = f" for {at_least}{figure(longest, 's')}" if longest is not None else ""
     times = f", reported {len(rows):,} times" if len(rows) > 1 else ""
     stamps = [row["t_local"] for row in rows if row["t_local"] is not None]
-    at: list[Seen] = [{"stack": f} for f in frames[:NAMED_FRAMES]]
+    at = [seen for f in frames[:NAMED_FRAMES] for seen in _names(f)]
     artifact = int(rows[0]["artifact_id"])
     head = [Lines(artifact, r["line_no"], r["line_no"], "report of the kernel") for r in rows[:REPORTS]]
     head += [Lines(artifact, line, line, quoted(text, 80)) for line, text, _ in below.head.values()]
@@ -209,6 +229,33 @@ def _report(what: str, held: Sequence[Reported], share: float) -> Sighting:
         seen=(*at, {"log": str(rows[0]["text"])}),
         beside="; ".join(filter(None, (_period(below), _task(below)))) or None,
     )
+
+
+def _names(frame: str) -> Iterator[Seen]:
+    """Yield by which names signatures may know a function, with and without what a compiler added."""
+    yield {"stack": frame}
+    if (plain := SUFFIX.sub("", frame)) != frame:
+        yield {"stack": plain}
+
+
+def _called_by(held: Sequence[Reported]) -> str:
+    """Return in words who waits for the lock or event, if all of them do it from the same place."""
+    found = {_callers(list(one.below.frames)) for one in held if one.below.frames}
+    return "".join(f", called by {f}" for f in found.pop()) if len(found) == 1 else ""
+
+
+def _callers(frames: Sequence[str]) -> tuple[str, ...]:
+    """Return the first callers above the functions by which everybody waits, none if the leaf is no such function.
+
+    >>> _callers(["__mutex_lock.isra.3", "mutex_lock", "tree_lock_node", "tree_lookup", "path_openat"])
+    ('tree_lock_node', 'tree_lookup')
+    >>> _callers(["wait_transaction_locked", "add_transaction_credits"])
+    ()
+    """
+    if not frames or not ON_THE_WAY.fullmatch(SUFFIX.sub("", frames[0])):
+        return ()
+    above = [f for f in frames if not ON_THE_WAY.fullmatch(SUFFIX.sub("", f))]
+    return tuple(above[:CALLERS])
 
 
 def _processors(below: Below) -> str:
@@ -243,8 +290,8 @@ def _task(below: Below) -> str:
         made.append(f"pid {task['pid']} ({task['comm']}) on CPU {task['cpu']}")
     if work := head.get("work"):
         made.append(f"at work on {work['work']}")
-    if task:
-        made.append(f"kernel {task['release']}")
+    if release := (task or head.get("kernel") or {}).get("release"):
+        made.append(f"kernel {release}")
     if hardware := head.get("hardware"):
         made.append(f"machine {quoted(hardware['name'], 60)}")
     return ", ".join(made)

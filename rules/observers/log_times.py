@@ -89,6 +89,12 @@ UNITS |= dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "millise
 UNITS |= dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0)
 
 
+KERNEL_REPORT = (
+    r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall|task:\S+\s+state:[DR]\b"
+)
+"""First lines of the kernel's reports of what stands still; `standing-still` tells their seconds with what is below."""
+
+
 STAMP = re.compile(
     r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\]?[:,]?\s+|^\[\s*\d+\.\d+\]\s*"
 )
@@ -152,6 +158,7 @@ def _took(rows: pl.LazyFrame) -> pl.LazyFrame:
 def texts(case: CaseTables) -> Iterator[Sighting]:
     """Yield times of which lines tell, by template, the longest first."""
     said = pl.col("elapsed_s").is_null() & pl.col("text").str.contains(r"\d")
+    said &= ~pl.col("text").str.contains(KERNEL_REPORT)
     lines = case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "text"], said)
     rows = _took(lines).with_columns(template(pl.col("text")).alias("template"))
     made = (

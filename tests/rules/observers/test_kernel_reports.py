@@ -84,3 +84,34 @@ def test_a_kernel_worker_is_told_with_its_work_and_the_number_of_processors() ->
     assert made.beside == (
         "300 ticks in a period of 301 jiffies, on 8 processors; pid 61 (kworker/1:2) on CPU 1, at work on vmstat_update, kernel 6.12.3"
     )
+
+
+HUNG = """
+INFO: task treed:{pid} blocked for more than 120 seconds.
+      Not tainted 5.4.0-9-generic #7
+task:treed           state:D stack:    0 pid: {pid} ppid:     1
+Call Trace:
+ __schedule+0x2e3/0x740
+ schedule+0x42/0xb0
+ __mutex_lock.isra.3+0x1a/0x3c0
+ __mutex_lock_slowpath+0x13/0x20
+ mutex_lock+0x2e/0x40
+ {caller}+0x2a/0x30
+ tree_lookup+0x31/0x140
+"""
+
+
+def test_a_wait_for_a_lock_is_told_with_its_caller_and_the_kernel() -> None:
+    (made,) = seen(HUNG.format(pid=77, caller="tree_lock_node"))
+    assert made.headline == (
+        "treed was blocked in __mutex_lock.isra.3, called by tree_lock_node, called by tree_lookup for more than 2 min 0 s,"
+        " as the kernel reports"
+    )
+    assert made.beside == "kernel 5.4.0-9-generic"
+    assert {"stack": "__mutex_lock"} in made.seen, "a compiler's suffix hides no name"
+    two = "\n".join(
+        HUNG.format(pid=pid, caller=caller).strip() for pid, caller in ((77, "tree_lock_node"), (78, "dir_lock"))
+    )
+    (both,) = seen(two)
+    assert ", called by" not in both.headline, "they come from different places"
+    assert "reported 2 times" in both.headline

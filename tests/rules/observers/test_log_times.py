@@ -132,3 +132,15 @@ def test_a_log_with_its_newest_line_first_is_read_from_its_end() -> None:
     (made,) = brief(Case.of_tables({"logs": rows}))
     assert made.headline == '34.000 s went by between "Generating parameters" and "child 53 was killed"'
     assert [(c.line_from, c.role) for c in made.lines] == [(3, "before the gap"), (2, "after the gap")]
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ("INFO: task treed:77 blocked for more than 120 seconds.", 0),
+        ("watchdog: BUG: soft lockup - CPU#5 stuck for 23s! [treed:77]", 0),
+        ("request 77 was blocked for 120 seconds", 1),
+    ],
+)
+def test_the_seconds_of_a_kernel_s_report_are_told_with_its_stack(text: str, n: int) -> None:
+    assert len(list(texts(Case.of_tables({"logs": [{"line_no": 1, "text": text}]})))) == n
