@@ -10,8 +10,9 @@ are recognised by the header, without a header by their count.
 Fills syscalls, syscall_totals (-c), logs (messages of dtrace).
 
 Traps. RELATIVE (start of the call since the start of the trace), ELAPSD and CPU are MICROseconds. After the result stands the error number
-(0: none), or `Err#N` on newer systems; its name depends on the system (PID/THRD: macOS, PID/LWP: Solaris). Descriptors are
-hexadecimal. Strings end with `\0`. The header may stand after the first calls. A single number before a call is not read without a header.
+(0: none), or `Err#N` on newer systems; its name depends on the system (PID/THRD: macOS; PID/LWP: Solaris, or where calls have
+names such as `compat_50__x`, `_lwp_x` or `__x50` NetBSD, or `freebsd11_x` FreeBSD). Descriptors are hexadecimal. Strings end
+with `\0`. The header may stand after the first calls. A single number before a call is not read without a header.
 Known gaps: stacks of -s; the lines stand in the order of the per-CPU buffers.
 """
 
@@ -26,15 +27,15 @@ from parsers.declarations import Claim, Format
 from parsers.formats.tracing.shared import syscall_args as arg
 from parsers.formats.tracing.shared.c_arguments import fill as fill_c
 from parsers.formats.tracing.shared.flat_trace import FlatTrace
-from parsers.formats.tracing.truss.errno_names import MACOS, SOLARIS
+from parsers.formats.tracing.truss.errno_names import FREEBSD, MACOS, NETBSD, SOLARIS
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 
 FORMAT = Format(
     kind="truss",
     variant="dtruss",
-    version="1",
-    systems=("macos", "solaris"),
+    version="2",
+    systems=("macos", "solaris", "freebsd", "netbsd"),
     tables=("syscalls", "open_calls", "syscall_totals", "logs"),
     man="dtruss(1m)",
     example="sudo dtruss -a -f -p PID",
@@ -53,6 +54,13 @@ COUNTED = r"^([a-z_][A-Za-z0-9_]*)[\t ]+([0-9]+)$"
 COUNTS = r"^[\t ]*CALL[\t ]+COUNT$"
 CUT = r"^[\t ]*([0-9]+)/(0x[0-9a-f]+|[0-9]+):[\t ]+(?:[0-9]+[\t ]+){0,3}([A-Za-z_][A-Za-z0-9_]*)\((.*)$"
 _SIGNS = re.compile(r"\)[\t ]*= (?:-?[0-9]+|0x[0-9A-Fa-f]+) (?:Err#)?-?[0-9]+$")
+OF_BSD = {
+    "netbsd": r"^(?:compat_[0-9]+_|_lwp_|_{2,3}[a-z][a-z0-9_]*[a-z_](?:13|14|30|40|50|60|90|100)$)",
+    "freebsd": r"^(?:freebsd[0-9]+_|compat[0-9]+\.freebsd)",
+}
+"""Names of calls that only one of the BSDs has: those of old versions and their successors (NetBSD sys/kern/syscalls.master,
+FreeBSD sys/kern/syscalls.master)."""
+ERRORS = {"solaris": SOLARIS, "netbsd": NETBSD, "freebsd": FREEBSD}
 _NUMBERS = ["relative", "elapsed", "cpu"]
 
 
@@ -114,6 +122,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
             columns = _columns(calls, out)
         if system is None and calls["lwp"].str.starts_with("0x").any():
             system = "macos"
+        if system not in ("macos", *OF_BSD):
+            system = next((name for name, own in OF_BSD.items() if calls["name"].str.contains(own).any()), system)
         names = columns or []
         present = pl.concat_list(pl.col(f"n{i}").cast(pl.Float64) for i in (1, 2, 3)).list.drop_nulls()
         fits = pl.col("numbers").list.len() == len(names)
@@ -126,7 +136,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             )
             for n in _NUMBERS
         }
-        table = SOLARIS if system == "solaris" else MACOS
+        table = ERRORS.get(system or "", MACOS)
         number = pl.col("number").str.to_integer(base=10, strict=False)
         hexed = pl.col("lwp").str.starts_with("0x")
         lwp = pl.when(hexed).then(pl.col("lwp").str.strip_prefix("0x").str.to_integer(base=16, strict=False))

@@ -155,6 +155,18 @@ def test_numbers_of_solaris_behind_pid_lwp():
     assert rows(text, DTRUSS)[0]["err"] == "ECONNREFUSED"
 
 
+@pytest.mark.parametrize(
+    ("call", "system", "err"),
+    [("compat_50__lwp_park", "netbsd", "EAGAIN"), ("__clock_gettime50", "netbsd", "EAGAIN"), ("_lwp_wakeup", "netbsd", "EAGAIN"),
+     ("freebsd11_stat", "freebsd", "EAGAIN"), ("lwp_park", "solaris", "ENOMSG"), ("__fstat64", "solaris", "ENOMSG")],
+)  # fmt: skip
+def test_the_systems_of_pid_lwp_are_told_apart_by_their_calls(call: str, system: str, err: str) -> None:
+    text = f"PID/LWP    SYSCALL(args) \t\t = return\n 39/1:   {call}(0x2, 0x1)\t\t = 0 0\n 39/1:  read(0x2, 0x1, 0x1)\t\t = -1 35\n"
+    reading = read(text, DTRUSS)
+    assert reading.account.parts[0].facts["os"] == system
+    assert reading.table("syscalls")["err"].to_list() == [None, err]
+
+
 def test_counts_behind_the_calls():
     text = f"{FULL}\nCALL{' ' * 40}COUNT\nclose{' ' * 43}1\nread{' ' * 43}12\n"
     reading = read(text, DTRUSS)
