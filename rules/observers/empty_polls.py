@@ -1,0 +1,118 @@
+"""What is asked for without waiting? Polls with a time-out of 0 that find nothing, again and again.
+
+Stands out: a thread that made at least `LOOP` such polls and hardly anything else: reads of clocks, timers, signals and
+calls that would have waited (EAGAIN) bring it no further. Normal: fewer, which are told as a measure from `FEW` on; a thread
+that also waits, or that moves data between its polls, looks whether more has come while it works (an event loop with work).
+Worked example: 40 times `epoll_wait(7, [], 64, 0) = 0` and 80 times clock_gettime: 40 polls, share 1.0 of the calls.
+Cost: one aggregation over the calls by thread. Source: epoll_wait(2), poll(2), select(2): a time-out of 0 returns at once;
+read(2), EAGAIN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, place
+from rules.walking.targets import POLLS
+from rules.writing.process_words import number_words
+
+OBSERVER = Observer(
+    "empty-polls",
+    "What is asked for without waiting?",
+    ("syscalls",),
+    {
+        "linux": "gdb -p PID -batch -ex 'thread apply all bt'; perf top -g -p PID",
+        "solaris": "pstack PID, three times, 5 s apart",
+    },
+    like="rounds",
+)
+
+FEW = 2
+"""Minimum number of polls that are told at all: one is how a loop looks for more work."""
+
+LOOP = 5
+"""Minimum number of polls of a loop, as many as rounds need: fewer are how an event loop ends its work."""
+
+IN_BETWEEN = 0.1
+"""Maximum part of other calls than empty polls, clocks and timers: who moves data once in ten polls gets somewhere."""
+
+THREADS = 3
+"""Maximum number of threads that are told, those with most polls first."""
+
+CITED = 4
+"""Number of first polls that are cited, so that a reader sees what stands between them."""
+
+ZERO = r"^-?[^,]*, .*, (?:0|0x0)(?:, (?:NULL|0x0|0|\[[^\]]*\])(?:, \d+)?)?$|, \{(?:tv_sec=)?0, (?:tv_[un]sec=)?0\}(?:, .*)?$"
+"""Arguments of a poll that end with a time-out of 0, before a set of signals and its size where the call has them."""
+
+NOTHING = [
+    *(
+        "clock_gettime",
+        "clock_gettime64",
+        "gettimeofday",
+        "time",
+        "times",
+        "getrusage",
+        "clock_getres",
+        "getpid",
+        "gettid",
+    ),
+    *("timer_settime", "timer_gettime", "setitimer", "rt_sigreturn", "sigreturn", "rt_sigprocmask", "sigprocmask"),
+    *("sched_yield", "sched_getaffinity", "getcpu", "lwp_sigmask", "yield"),
+]
+"""Calls that bring a program no further: they read clocks, set timers, come back from signals, or yield."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield threads that poll without waiting, those with most polls first."""
+    name, err = pl.col("name"), pl.col("err")
+    polls = name.is_in(POLLS)
+    empty = (polls & err.is_null() & (pl.col("ret") == 0) & pl.col("args").str.contains(ZERO)).fill_null(value=False)
+    nothing = name.is_in(NOTHING) | err.is_in(["EAGAIN", "EWOULDBLOCK"]).fill_null(value=False)
+    key = [*PLACE_COLUMNS, "pid", "lwp"]
+    line = pl.col("line_no")
+    found = (
+        case.scan("syscalls", [*key, "line_no", "t_local", "name", "args", "ret", "err"], name.is_not_null())
+        .group_by(key)
+        .agg(
+            empty.sum().alias("n"),
+            (~empty & ~nothing).sum().alias("others"),
+            pl.len().alias("all"),
+            name.filter(empty).mode().sort().first().alias("call"),
+            name.filter(~empty).mode().sort().first().alias("other"),
+            line.filter(empty).bottom_k(CITED).sort().alias("firsts"),
+            line.filter(empty).max().alias("last"),
+            pl.col("t_local").filter(empty).min().alias("t_from"),
+            pl.col("t_local").filter(empty).max().alias("t_to"),
+        )
+        .filter((pl.col("n") >= FEW) & (pl.col("others") <= IN_BETWEEN * pl.col("n")))
+        .sort("n", *key, descending=[True, *[False] * len(key)], nulls_last=True)
+        .head(THREADS)
+        .collect(engine="streaming")
+    )
+    for row in found.iter_rows(named=True):
+        whose = number_words(row["pid"]) if row["lwp"] in (None, row["pid"]) else f"thread {row['lwp']}"
+        between = row["all"] - row["n"]
+        beside = f"of its {between:,} other calls most are {row['other']}" if between else "it made no other call"
+        cited = [*row["firsts"], *([row["last"]] if row["last"] not in row["firsts"] else [])]
+        yield Sighting(
+            "poll",
+            row["call"],
+            f"{whose} called {row['call']} {row['n']:,} times with a time-out of 0 and found nothing each time; {beside}",
+            "empty_polls_count",
+            float(row["n"]),
+            "count",
+            tuple(Lines(row["artifact_id"], no, no, f"{row['call']}, nothing") for no in cited),
+            **place(row),
+            t_from=row["t_from"],
+            t_to=row["t_to"],
+            against="a look before a wait",
+            against_value=float(LOOP),
+            share=(row["all"] - row["others"]) / row["all"],
+            n=row["n"],
+            seen=({"event": "poll-without-waiting"},) if row["n"] >= LOOP else (),
+            normal=row["n"] < LOOP,
+        )
