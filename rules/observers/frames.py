@@ -43,14 +43,29 @@ def named(frame: str | None) -> bool:
     return frame is not None and not UNNAMED.match(bare(frame))
 
 
+SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm)\b.*")
+"""What a compiler adds to the name of a function that it made a variant of."""
+
+ON_THE_WAY = re.compile(
+    r"_*(?:mutex_lock|down_(?:read|write)|rwsem_down|call_rwsem|percpu_(?:down|rwsem)|rt_mutex|ww_mutex|down|wait_for_common"
+    r"|wait_for_completion|do_wait_for_common|wait_on_bit|out_of_line_wait|bit_wait|wait_on_page|folio_wait|wait_event)\w*"
+    r"|_+(?:mutex|down|rwsem)\w*"
+)
+"""Functions of the kernel by which everybody waits for a sleeping lock or an event: the caller says for which."""
+
+
 def names_of(frame: str, kernel: bool | None = None) -> tuple[Seen, ...]:
-    """Return by which names signatures may know a function: of the kernel, of a program, or both if that is open."""
+    """Return by which names signatures may know a function: of the kernel, of a program, or both if that is open.
+
+    Of a variant that the compiler made (`sum_events.isra.2`), the name of the function follows.
+    """
     name = bare(frame)
     made: list[Seen] = []
-    if kernel is not False:
-        made.append({"stack": name})
-    if kernel is not True:
-        made.append({"symbol": name})
+    for one in dict.fromkeys((name, SUFFIX.sub("", name) or name)):
+        if kernel is not False:
+            made.append({"stack": one})
+        if kernel is not True:
+            made.append({"symbol": one})
     return tuple(made)
 
 

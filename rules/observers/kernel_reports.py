@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import NAMED_FRAMES
+from rules.observers.frames import NAMED_FRAMES, ON_THE_WAY, SUFFIX, names_of
 from rules.observers.log_times import KERNEL_REPORT, quoted
 from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
 from rules.observers.thread_stacks import SWITCH
@@ -60,16 +60,6 @@ TASK = re.compile(
 )
 KERNEL = re.compile(r"^(?:\[[ \d.]+\] )?\s*(?:Not tainted|Tainted: [A-Z ]+?) (?P<release>\d+\.\d\S*)")
 """The line of the kernel's release in the report of a blocked task, which names no processor."""
-
-ON_THE_WAY = re.compile(
-    r"_*(?:mutex_lock|down_(?:read|write)|rwsem_down|call_rwsem|percpu_(?:down|rwsem)|rt_mutex|ww_mutex|down|wait_for_common"
-    r"|wait_for_completion|do_wait_for_common|wait_on_bit|out_of_line_wait|bit_wait|wait_on_page|folio_wait|wait_event)\w*"
-    r"|_+(?:mutex|down|rwsem)\w*"
-)
-"""Functions of the kernel by which everybody waits for a sleeping lock or an event: the caller says for which."""
-
-SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm)\b.*")
-"""What a compiler adds to the name of a function that it made a variant of."""
 
 CALLERS = 2
 """Number of callers above such functions that a sentence names."""
@@ -204,7 +194,7 @@ def _report(what: str, held: Sequence[Reported], share: float) -> Sighting:
     lasted = f" for {at_least}{figure(longest, 's')}" if longest is not None else ""
     times = f", reported {len(rows):,} times" if len(rows) > 1 else ""
     stamps = [row["t_local"] for row in rows if row["t_local"] is not None]
-    at = [seen for f in frames[:NAMED_FRAMES] for seen in _names(f)]
+    at = [seen for f in frames[:NAMED_FRAMES] for seen in names_of(f, kernel=True)]
     artifact = int(rows[0]["artifact_id"])
     head = [Lines(artifact, r["line_no"], r["line_no"], "report of the kernel") for r in rows[:REPORTS]]
     head += [Lines(artifact, line, line, quoted(text, 80)) for line, text, _ in below.head.values()]
@@ -229,13 +219,6 @@ def _report(what: str, held: Sequence[Reported], share: float) -> Sighting:
         seen=(*at, {"log": str(rows[0]["text"])}),
         beside="; ".join(filter(None, (_period(below), _task(below)))) or None,
     )
-
-
-def _names(frame: str) -> Iterator[Seen]:
-    """Yield by which names signatures may know a function, with and without what a compiler added."""
-    yield {"stack": frame}
-    if (plain := SUFFIX.sub("", frame)) != frame:
-        yield {"stack": plain}
 
 
 def _called_by(held: Sequence[Reported]) -> str:

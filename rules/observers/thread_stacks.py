@@ -24,6 +24,8 @@ from typing import Any
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.frames import (
     NAMED_FRAMES,
+    ON_THE_WAY,
+    SUFFIX,
     bare,
     finite,
     idle_reason,
@@ -136,6 +138,9 @@ SEED = re.compile(
 )
 """Functions that ask for a seed of random numbers."""
 
+MODULE = re.compile(r"\+0x[0-9a-f]+(?:/0x[0-9a-f]+)? \[(\w[\w-]*)\]$")
+"""The module behind a function of a stack of Linux."""
+
 HANDLER = re.compile(
     r"<signal handler called>|_sigtramp|sigacthandler|__sighndlr|_sighndlr|call_user_handler|_?thr_sighandler"
 )
@@ -194,6 +199,8 @@ class Thread:
     frames: tuple[str, ...]
     at: tuple[int, ...]
     n: int
+    modules: tuple[str | None, ...] = ()
+    """Module of the kernel that each frame names behind itself."""
 
     @property
     def who(self) -> str | None:
@@ -284,11 +291,16 @@ def threads(case: CaseTables) -> Iterator[Sighting]:
 def _thread(row: Mapping[str, Any]) -> Thread:
     names, lines = row["frames"] or (), row["frame_lines"] or ()
     at = lines if len(lines) == len(names) else [None] * len(names)
-    kept = [(bare(f), line) for f, line in zip(names, at, strict=True) if f and named(f) and bare(f) not in SWITCH]
+    kept = [(bare(f), line, f) for f, line in zip(names, at, strict=True) if f and named(f) and bare(f) not in SWITCH]
     weight = finite(row, "weight") or 1.0
-    cited = tuple(line for _, line in kept if line is not None)
+    cited = tuple(line for _, line, _ in kept if line is not None)
+    modules = (MODULE.search(f) for _, _, f in kept)
     return Thread(
-        row, tuple(f for f, _ in kept), cited if len(cited) == len(kept) else (), max(1, int(min(weight, 1e9)))
+        row,
+        tuple(f for f, _, _ in kept),
+        cited if len(cited) == len(kept) else (),
+        max(1, int(min(weight, 1e9))),
+        tuple(m[1] if m else None for m in modules),
     )
 
 
@@ -443,7 +455,18 @@ def _says(thread: Thread, waited: float | None, sure: bool) -> tuple[Seen, ...]:
     long = (waited or 0.0) >= LONG_S
     if thread.waits_for_lock and (blocked or long):
         return (_blocked(thread, sure or long),)
+    if _module_lock(thread):
+        return ({"event": "kernel-module-lock"},)
     return tuple(_composed(thread.frames))
+
+
+def _module_lock(thread: Thread) -> str | None:
+    """Return the module inside which a thread of the kernel waits for a lock, if no signature knows the function that does."""
+    if not thread.frames or not ON_THE_WAY.fullmatch(SUFFIX.sub("", thread.frames[0])):
+        return None
+    above = zip(thread.frames, thread.modules or (None,) * len(thread.frames), strict=True)
+    asks, module = next(((f, m) for f, m in above if not ON_THE_WAY.fullmatch(SUFFIX.sub("", f))), ("", None))
+    return module if module and not _known(asks) else None
 
 
 def _blocked(thread: Thread, sure: bool) -> Seen:
