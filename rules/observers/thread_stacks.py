@@ -138,8 +138,8 @@ SEED = re.compile(
 )
 """Functions that ask for a seed of random numbers."""
 
-MODULE = re.compile(r"\+0x[0-9a-f]+(?:/0x[0-9a-f]+)? \[(\w[\w-]*)\]$")
-"""The module behind a function of a stack of Linux."""
+MODULE = re.compile(r"\+0x[0-9a-f]+(?:/0x[0-9a-f]+)? \[(\w[\w-]*)\]$|^(\w[\w-]*)`")
+"""The module behind a function of a stack of Linux, or in front of it as readers write it."""
 
 HANDLER = re.compile(
     r"<signal handler called>|_sigtramp|sigacthandler|__sighndlr|_sighndlr|call_user_handler|_?thr_sighandler"
@@ -300,7 +300,7 @@ def _thread(row: Mapping[str, Any]) -> Thread:
         tuple(f for f, _, _ in kept),
         cited if len(cited) == len(kept) else (),
         max(1, int(min(weight, 1e9))),
-        tuple(m[1] if m else None for m in modules),
+        tuple(m[1] or m[2] if m else None for m in modules),
     )
 
 

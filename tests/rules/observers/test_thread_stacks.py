@@ -239,12 +239,13 @@ def test_a_handler_that_interrupted_something_else_is_only_a_place(frames: tuple
     ("frames", "event"),
     [
         (("call_rwsem_down_write_failed+0x13/0x20", "cm_clean_all+0xe9/0xa60 [cachemod]", "kthread+0xf2/0x130"), True),
+        (("call_rwsem_down_write_failed", "cachemod`cm_clean_all", "kthread"), True),
         (("__mutex_lock.isra.2+0x13/0x20", "mutex_lock+0x1/0x2", "cm_write+0xe9/0xa60 [cachemod]"), True),
         (("call_rwsem_down_write_failed+0x13/0x20", "xfs_ilock+0xe9/0xa60 [xfs]"), False),
         (("call_rwsem_down_write_failed+0x13/0x20", "some_core_function+0xe9/0xa60"), False),
         (("cm_clean_all+0xe9/0xa60 [cachemod]", "kthread+0xf2/0x130"), False),
     ],
-    ids=["semaphore", "mutex", "known to a signature", "of the kernel itself", "no lock"],
+    ids=["semaphore", "as readers write it", "mutex", "known to a signature", "of the kernel itself", "no lock"],
 )
 def test_a_wait_for_a_lock_inside_an_unknown_module_says_so(frames: tuple[str, ...], event: bool) -> None:
     (made,) = seen(stack(1, None, *frames, lwp=7, kernel=True))

@@ -13,7 +13,7 @@ Samples::
     1: -> POSIX  ADVISORY  WRITE 4712 08:01:131075 0 EOF
     TCP: inuse 40 orphan 3 tw 1200 alloc 55 mem 1024
 
-Tables: profile_stacks (stack, wchan: weight 1, kernel), ps and counters (status), counters (grp sched, interrupts, softirqs, locks, sockstat,
+Tables: profile_stacks (stack, wchan: weight 1, kernel; module`function in frames), ps and counters (status), counters (grp sched, interrupts, softirqs, locks, sockstat,
 softnet; item: the process, CPU, inode or protocol), params (scope proc: syscall, with the registers as list). Clock: none.
 Traps: a process is named by the file's name or the heading `==> FILE <==` above, not by a stack itself. wchan is `0` for a running process.
 The number of a system call depends on the processor. Counts of interrupts are totals since boot; a process's are since it began.
@@ -75,7 +75,7 @@ FORMATS = tuple(
     Format(
         kind="procfs",
         variant=name,
-        version="1",
+        version="2" if name == "stack" else "1",
         systems=("linux",),
         tables=(table, "counters") if name == "status" else (table,),
         man=man,
@@ -91,7 +91,7 @@ _COUNTS = re.compile(r" *(?P<name>[A-Za-z0-9_-]{1,12}):(?P<values>(?: +[0-9]+)+)
 _LOCK = re.compile(
     r"[0-9]+: (?P<waits>(?:-> *)*)(?P<kind>[A-Z]+) +\S+ +\S+ +(?P<pid>-?[0-9]+) (?P<inode>[0-9a-f]+:[0-9a-f]+:[0-9]+|<none>:0)?.*"
 )
-_FRAME = re.compile(r"[ \t]*\[<[0-9a-f]+>\] (?P<f>[^ ]+?)(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?(?: \[[\w-]+\])?")
+_FRAME = re.compile(r"[ \t]*\[<[0-9a-f]+>\] (?P<f>[^ ]+?)(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?(?: \[(?P<m>[\w-]+)\])?")
 
 
 def claim(head: Head) -> Claim | None:
@@ -137,7 +137,7 @@ class _Reader:
         if self.open is not None:
             table = "profile_stacks" if "frames" in self.open else "ps"
             if table == "profile_stacks":
-                self.open["leaf"] = self.open["frames"][0]
+                self.open["leaf"] = self.open["frames"][0].rpartition("`")[2]
             self.rows.add(table, self.open.pop("line_no"), **self.open)
         self.open = None
 
@@ -150,7 +150,7 @@ class _Reader:
             return True
         if self.open is None:
             self.open = self._stack(no, complete=True)
-        self.open["frames"].append(found["f"])
+        self.open["frames"].append(f"{found['m']}`{found['f']}" if found["m"] else found["f"])
         self.open["frame_lines"].append(no)
         self.open["line_end"] = no
         return True
