@@ -1,0 +1,80 @@
+"""What does a table of counted calls leave out? The time that calls wait, if it counts processor time.
+
+Stands out: a table of `strace -c` without -w: its seconds are those that the kernel worked for the calls, so sleeps, polls and
+waits for locks are nearly absent from it, and its shares say nothing about where the wall time went. That it is so is
+proven by a sleep of less than `NO_SLEEP_S`; where no option and no sleep tells, it is said as the default. Normal: a table
+of wall time (-w).
+Worked example: nanosleep 1 call, 0.000041 s, of 0.000512 s of all calls: a sleep of 41 us is none.
+Cost: one aggregation over the tables. Source: strace(1), -c and -w ("Summarise the time difference between the beginning and
+end of each system call. The default is to summarise the system time").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.walking.targets import LOCKS, POLLS, SLEEPS
+
+OBSERVER = Observer(
+    "counted-calls",
+    "What does a table of counted calls leave out?",
+    ("syscall_totals",),
+    {"linux": "strace -c -w -f -p PID; strace -f -T -tt -p PID"},
+)
+
+NO_SLEEP_S = 5e-5
+"""Maximum mean seconds of a sleep that is only the kernel's work for it: the timer slack lets each sleep end up to 50 us
+late (prctl(2), PR_SET_TIMERSLACK), and the tracer's two stops make the shortest one longer than that."""
+
+NAMED = 4
+"""Maximum number of calls that a sentence names."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield once per table what it does not count."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "section", "name", "n", "errors", "total_s", "total_kind", "pct"]
+    rows = case.scan("syscall_totals", columns, pl.col("pct").is_not_null() & pl.col("total_s").is_between(0, 1e9))
+    name, kind, mean = pl.col("name"), pl.col("total_kind"), pl.col("total_s") / pl.col("n")
+    calls = rows.filter(pl.col("section").fill_null("call") == "call", pl.col("n") > 0)
+    waits = name.is_in([*SLEEPS, *POLLS, *LOCKS])
+    found = (
+        calls.group_by(*PLACE_COLUMNS, "part")
+        .agg(
+            (kind == "cpu").any().alias("counted"),
+            (kind == "wall").any().alias("wall"),
+            (name.is_in(SLEEPS) & (mean < NO_SLEEP_S) & (pl.col("errors").fill_null(0) == 0)).any().alias("no_sleep"),
+            name.filter(waits).head(NAMED).alias("waits"),
+            pl.col("line_no").filter(waits).head(NAMED).alias("lines"),
+            pl.col("n").sum(),
+            pl.col("errors").sum(),
+            pl.col("total_s").sum(),
+            pl.col("line_no").min().alias("first"),
+            pl.col("line_no").max().alias("last"),
+        )
+        .filter(~pl.col("wall"))
+        .sort(*PLACE_COLUMNS, "part", nulls_last=True)
+        .head(3)
+        .collect(engine="streaming")
+    )
+    for row in found.iter_rows(named=True):
+        sure = row["counted"] or row["no_sleep"]
+        what = "processor time in the kernel" if sure else "processor time in the kernel unless it was made with -w"
+        waits_too = f", so what {', '.join(row['waits'])} waited is not in it" if row["waits"] else ""
+        failed = f", {row['errors']:,} of them failed" if row["errors"] else ""
+        cited = {**dict(zip(row["lines"], row["waits"], strict=True)), row["first"]: "first", row["last"]: "last"}
+        yield Sighting(
+            "setting",
+            "table of counted calls",
+            f"The table counts {what}, not waiting{waits_too}: {figure(row['total_s'], 's')} in {row['n']:,} calls{failed}",
+            "counted_s",
+            row["total_s"],
+            "s",
+            tuple(Lines(row["artifact_id"], no, no, role) for no, role in cited.items()),
+            **place(row),
+            n=int(row["n"]),
+            seen=({"event": "calls-counted-without-waits"},),
+        )
