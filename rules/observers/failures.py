@@ -3,7 +3,8 @@
 Stands out: an error whose caller exited or repeated it `AGAIN` times, refusals and time-outs of connections, and
 processes that a signal killed or that ended with a code other than 0. What a log reports is told by log-complaints.
 Normal: errors that programs expect (`HARMLESS`, and ENOENT or EACCES of a path whose file name is found elsewhere in the
-trace); they are left out.
+trace); they are left out, but of an excerpt of at most `EXCERPT` calls they and its signals are a measure: who pasted so few
+lines chose them.
 `failure` is set where the process exits within `NEXT` of its own calls without another success on that call and target,
 repeats the failing call `AGAIN` times, or reports an error within `NEXT` lines each time that it failed, twice or more.
 Worked example: connect to 10.0.0.9:1521 ECONNREFUSED, then write to stderr and exit_group(1): one failure, gave up.
@@ -79,6 +80,12 @@ HARMLESS = (
 )
 """Errors that a program expects: it asks again, polls, or learns that something is absent."""
 
+EXCERPT = 40
+"""Maximum number of calls of an excerpt, about a screen."""
+
+EXCERPT_ERRORS = 8
+"""Maximum number of expected errors and signals of an excerpt that are named."""
+
 OPTIONAL = ("ENOENT", "EACCES", "ENOTDIR", "EINVAL", "EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOTSOCK", "ENOTCONN")
 """Errors of things that are often optional: they count only if the caller then gave up."""
 
@@ -87,7 +94,7 @@ GROUP = [*PLACE_COLUMNS, "name", "kind", "target", "err"]
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield failures: those that ended a step first, then by time and number."""
-    all_ = gathered(case, (_calls, _totals, _connects, _sqlnet, _ends))
+    all_ = gathered(case, (_calls, _totals, _connects, _sqlnet, _ends, _of_excerpts))
     yield from sorted(all_.found, key=lambda s: (not s.failure, -(s.seconds or 0.0), -s.n))
     if all_.late:
         raise all_.late
@@ -192,6 +199,47 @@ def _with_reports(case: CaseTables, rows: pl.DataFrame) -> pl.DataFrame:
     )
     near = pl.col("report") - pl.col("line_no") <= NEXT
     return joined.with_columns(pl.when(near).then("report").alias("report"))
+
+
+def _of_excerpts(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the expected errors and the signals of short traces, as a measure."""
+    key = [*PLACE_COLUMNS]
+    rows = case.scan("syscalls", [*key, "line_no", "name", "err"], pl.col("name").is_not_null())
+    short = rows.group_by(key).agg(pl.len().alias("all")).filter(pl.col("all") <= EXCERPT).collect(engine="streaming")
+    if short.is_empty():
+        return
+    mine = pl.col("artifact_id").is_in(short["artifact_id"].unique().implode())
+    errors = (
+        rows.filter(mine & pl.col("err").is_in(HARMLESS))
+        .select(*key, "line_no", pl.format("{} {}", "name", "err").alias("what"))
+        .collect(engine="streaming")
+    )
+    signals = case.scan("signals", [*key, "line_no", "signal"], mine & pl.col("signal").is_not_null())
+    signals = signals.select(*key, "line_no", pl.col("signal").alias("what")).head(EXCERPT * len(short))
+    both = pl.concat([errors, signals.collect(engine="streaming")]).sort("line_no")
+    for row in short.sort(key, nulls_last=True).iter_rows(named=True):
+        here = pl.all_horizontal(pl.col(c).eq_missing(pl.lit(row[c], both.schema[c])) for c in key)
+        held = both.filter(here).unique(["line_no", "what"], keep="first", maintain_order=True)
+        if not held.filter(pl.col("what").str.contains(" ")).height:
+            continue
+        named = list(dict.fromkeys(held["what"].to_list()))[:EXCERPT_ERRORS]
+        yield Sighting(
+            "expected-errors",
+            named[0],
+            f"Of {row['all']:,} calls, the errors and signals in their order: {', '.join(named)}",
+            "expected_errors_count",
+            float(held.height),
+            "count",
+            tuple(
+                Lines(row["artifact_id"], no, no, what)
+                for no, what in held.select("line_no", "what").head(EXCERPT_ERRORS).iter_rows()
+            ),
+            **place(row),
+            against="all calls of the excerpt",
+            against_value=float(row["all"]),
+            n=held.height,
+            normal=True,
+        )
 
 
 def _ends(case: CaseTables) -> Iterator[Sighting]:

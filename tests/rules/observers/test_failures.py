@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rules.case.case import Case
-from rules.observers.failures import AGAIN, NEXT, observe
+from rules.observers.failures import AGAIN, EXCERPT, NEXT, observe
 from rules.observers.observer import Sighting
 
 
@@ -41,7 +41,8 @@ def test_a_step_tried_again_and_again_failed() -> None:
 
 
 def test_expected_errors_are_left_out() -> None:
-    assert calls({"name": "read", "err": "EAGAIN"}, {"name": "open", "path": "/a", "err": "ENOENT"}) == []
+    made = calls({"name": "read", "err": "EAGAIN"}, {"name": "open", "path": "/a", "err": "ENOENT"})
+    assert all(s.normal for s in made)
     assert list(observe(Case.of_tables({}))) == []
 
 
@@ -98,3 +99,19 @@ def test_an_optional_file_whose_absence_is_reported_is_told() -> None:
     absent = {"name": "open", "path": "/etc/shop.conf", "err": "ENOENT"}
     (one,) = calls(absent, wrote("cannot open shop.conf"), absent, wrote("cannot open shop.conf"))
     assert one.failure
+
+
+def test_expected_errors_of_an_excerpt_are_a_measure() -> None:
+    rows = [
+        {"line_no": 1, "name": "read", "err": "EINTR", "pid": 7},
+        {"line_no": 3, "name": "wait4", "ret": 9, "pid": 7},
+        {"line_no": 4, "name": "wait4", "err": "ECHILD", "pid": 7},
+    ]
+    signal = {"line_no": 2, "pid": 7, "event": "received", "signal": "SIGCHLD"}
+    (made,) = observe(Case.of_tables({"syscalls": rows, "signals": [signal]}))
+    assert made.headline == "Of 3 calls, the errors and signals in their order: read EINTR, SIGCHLD, wait4 ECHILD"
+    assert (made.normal, made.value, made.against_value) == (True, 3.0, 3.0)
+    assert [c.line_from for c in made.lines] == [1, 2, 4]
+    more = [*rows, *({"line_no": 4 + n, "name": "read", "pid": 7} for n in range(1, EXCERPT))]
+    assert list(observe(Case.of_tables({"syscalls": more, "signals": [signal]}))) == [], "no excerpt"
+    assert list(observe(Case.of_tables({"syscalls": rows[1:2], "signals": [signal]}))) == [], "nothing failed"
