@@ -2,7 +2,8 @@
 
 Standing out: a process with half a processor or more, one that holds a third of the memory that the listed ones hold
 together (without threads of the kernel and those that made the listing) or of the host's, many processes of one
-program, zombies, and time that a thread spends waiting for a processor, a lock or a page (microstates). Normal: less; the largest is kept as a measure, so that a listing is never silent.
+program, zombies, and time that a thread spends waiting for a processor, a lock or a page (microstates). Normal: less;
+the largest is kept as a measure, so that a listing is never silent.
 Worked example: top with mysqld at 780 % and the next process at 12 %: value 780, share 0.98 of what was listed.
 Cost: one aggregation over the rows of the listings. Source: ps(1), top(1), prstat(1M) -m; Gregg, Systems Performance,
 ch. 6: who is on the processors is the first question after how busy they are.

@@ -25,7 +25,6 @@ from rules.observers.frames import NAMED_FRAMES, ON_THE_WAY, SUFFIX, names_of
 from rules.observers.log_times import KERNEL_REPORT, quoted
 from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
 from rules.observers.thread_stacks import SWITCH
-from rules.signatures.signatures import Seen
 
 ROWS = 20_000
 """Maximum number of first lines of reports of one artifact that are looked at."""

@@ -2,8 +2,9 @@
 
 Stands out: a thread that makes the same sequence of at most `STEPS` calls at least `ROUNDS` times, each round ending with
 the call that takes most of its time, or with one that is made once in each; the steps are told with their sizes, errors
-and times. `ALL_ROUNDS` suffice where the thread does nothing else and has no times. Normal: fewer rounds, or a different sequence in more than half of them. Rounds that end with a wait for the next
-request are a server at work: a measure that is not shown unless little else is.
+and times. `ALL_ROUNDS` suffice where the thread does nothing else and has no times. Normal: fewer rounds, or a different
+sequence in more than half of them. Rounds that end with a wait for the next request are a server at work: a measure that
+is not shown unless little else is.
 Worked example: write of 512 bytes (11 us) and fdatasync (64 ms) 25 times: rounds_count 25, share of the thread's time 0.96.
 Cost: the calls of the `THREADS` threads with most time, at most `MOST_CALLS` of each. Source: as with `strace -c`, but the order
 of calls shows who waits for what.

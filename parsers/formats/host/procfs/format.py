@@ -13,8 +13,9 @@ Samples::
     1: -> POSIX  ADVISORY  WRITE 4712 08:01:131075 0 EOF
     TCP: inuse 40 orphan 3 tw 1200 alloc 55 mem 1024
 
-Tables: profile_stacks (stack, wchan: weight 1, kernel; module`function in frames), ps and counters (status), counters (grp sched, interrupts, softirqs, locks, sockstat,
-softnet; item: the process, CPU, inode or protocol), params (scope proc: syscall, with the registers as list). Clock: none.
+Tables: profile_stacks (stack, wchan: weight 1, kernel; module`function in frames), ps and counters (status), counters (grp
+sched, interrupts, softirqs, locks, sockstat, softnet; item: the process, CPU, inode or protocol), params (scope proc: syscall,
+with the registers as list). Clock: none.
 Traps: a process is named by the file's name or the heading `==> FILE <==` above, not by a stack itself. wchan is `0` for a running process.
 The number of a system call depends on the processor. Counts of interrupts are totals since boot; a process's are since it began.
 Known gaps: net/tcp; the rest of a line of /proc/softnet_stat beyond its third column.

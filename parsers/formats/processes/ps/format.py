@@ -1,6 +1,6 @@
 r"""Process listings: ps of every system, and ptree.
 
-Tools: ps(1) of Solaris, Linux, AIX, HP-UX, FreeBSD and macOS in any column set whose header names PID (-ef, -elf, aux, -o
+Tools: ps(1) of Solaris, Linux, AIX, HP-UX, FreeBSD, NetBSD and macOS in any column set whose header names PID (-ef, -elf, aux, -o
 lists, forests), without a header the forms of -ef and aux; ptree(1) of Solaris and Linux-like trees by indent; snapshots
 under collectors' marks. Capture: `ps -eo user,pid,ppid,nlwp,vsz,rss,pcpu,etime,s,args` or `ps -elf`.
 
@@ -17,7 +17,7 @@ Traps: the start is one word (`Jan23`, `07:22:43`) or two (`Mar 09`). TIME of tw
 cells blank (AIX: no start, no terminal) or shift them: words that do not fill the header are placed by type and position,
 with a note. A repeated header begins a new sample only where the process numbers start over. `comm` is the
 program's name taken from the command line. SZ has another unit on every system and is not read. Passwords in command lines
-are masked. Known gaps: columns without a header in an unusual order.
+are masked. A line for each thread (LID, `ps -s` of NetBSD) repeats TIME and %CPU of the process. Known gaps: columns without a header in an unusual order.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ FORMATS = (
             ("linux", ("linux",)),
             ("aix", ("aix",)),
             ("bsd", ("freebsd", "macos")),
+            ("netbsd", ("netbsd",)),
             ("hpux", ("hpux",)),
         )
     ),
@@ -147,6 +148,8 @@ def _tree(filled: list[str]) -> Claim | None:
 
 def _system(words: list[str], text: str) -> str:
     """Return the system; it changes no column, only the variant of the part."""
+    if "LID" in words:
+        return "netbsd"
     if "[kthreadd]" in text or "systemd" in text or re.search(r"\] <defunct>|/[0-9]+:[0-9]H?\]|/0\]", text):
         return "linux"
     if "/sbin/launchd" in text or " ??  " in text or {"TT", "STARTED"} <= set(words):
