@@ -39,7 +39,7 @@ IS_SET = (
 )
 """It says of something that it is set to a number."""
 
-SETS = ["set", "chang", "rais", "lower", "increas", "decreas", "reduc", "limit", "adjust", "capp", "resiz"]
+SETS = ["set", "chang", "rais", "lower", "increas", "decreas", "reduc", "limit", "adjust", "capp", "resiz"]  # codespell:ignore
 """One of these stands in each line that `SET` or `IS_SET` matches: their bounded repeats take 50 times as long to look for."""
 
 ZONE = r"\bNode (\d+) (\w+) free:(\d{1,15})kB (?:boost:\d+kB )?min:(\d{1,15})kB low:(\d{1,15})kB"
@@ -102,7 +102,7 @@ def _found(
     """Return the first lines of each log that a pattern matches; only those with one of `words`, if any, are looked at."""
     text = pl.col("text")
     if words:
-        text = pl.when(text.str.contains_any(words, ascii_case_insensitive=True)).then(text)
+        text = pl.when(text.str.contains_any(list(words), ascii_case_insensitive=True)).then(text)
     rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "t_local", "text", *more], text.str.contains(pattern))
     groups = pl.col("text").str.extract_groups(pattern).struct.rename_fields(names)
     return (

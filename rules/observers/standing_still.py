@@ -302,7 +302,7 @@ def _in_its_round(row: Mapping[str, Any], lasts: list[dict[str, Any]]) -> bool:
     if not row["worked"] or row["t_local"] is not None:
         return False
     others = [r["thread_last"] for r in lasts if (r["pid"], r["lwp"]) != (row["pid"], row["lwp"])]
-    return max(others, default=0) - row["line_no"] <= row["lines_each"]
+    return bool(max(others, default=0) - row["line_no"] <= row["lines_each"])
 
 
 def _spans(case: CaseTables) -> pl.LazyFrame:
