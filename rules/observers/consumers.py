@@ -176,7 +176,7 @@ def _largest(
     value = pl.col(column)
     of_machine = 100.0 * pl.col("rss_kb") / pl.col("machine_kb") if part else pl.lit(None, pl.Float64)
     if unit != "%":  # whoever asked picked the rest, so the part of the lister itself says nothing
-        lister = pl.col("who").is_in(LISTERS) & (pl.col("mem_pct").fill_null(0.0) < 100 * HOLDS)
+        lister = pl.col("who").is_in(LISTERS).fill_null(value=False) & (pl.col("mem_pct").fill_null(0.0) < 100 * HOLDS)
         rows = rows.filter(~kernels & ~lister)
     each = (
         rows.filter(value.is_not_null() & value.is_finite() & (value >= 0))

@@ -79,6 +79,9 @@ BEGINS = (
 WAITS = BEGINS + r"|(?i:\bwait(?:s|ing)?\b|\.\.\.$)|^(?:\S+: )?[A-Z]?[a-z]{2,}ing\b"
 """Words behind which a log may be silent because of what they say."""
 
+COLLECTED = r"[0-9][KMGT]B?->[0-9]"
+"""Sizes before and after a collection: such a line tells of what is over, and the program runs until the next one."""
+
 ENDS = (
     r"(?i)\b(?:answer\w*|respon\w+|repl(?:y|ied)|complete\w*|completing|completion|finish\w*|done|end(?:ed)?"
     r"|return\w*|got|succe\w+|fail\w*|timed? ?out|timeout|gave up|error|abort\w*|connected|opened|closed|exit\w*|status|cancel\w*|expired)\b|<-|<<|<=="
@@ -249,7 +252,9 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
         before["line_no"].alias("before"),
         before["text"].alias("said"),
         pl.len().over(key).alias("n"),
-    ).filter((pl.col("n") <= REGULAR) & pl.col("gap").is_between(GAP_S, LONGEST_S) & pl.col("said").str.contains(WAITS))
+    )
+    begun = pl.col("said").str.contains(WAITS) & ~pl.col("said").str.contains(COLLECTED)
+    told = told.filter((pl.col("n") <= REGULAR) & pl.col("gap").is_between(GAP_S, LONGEST_S) & begun)
     for row in told.collect(engine="streaming").sort("gap", descending=True).head(MOST).iter_rows(named=True):
         a, took = row["artifact_id"], float(row["gap"])
         yield Sighting(

@@ -645,6 +645,9 @@ SPLIT_LINE = rf"(?i)\b(?:{WHOLE})(?:[ \"']*[=:][ \"']*| )\d"
 SPREAD = r"(?i)checkpoint"
 """Work that is spread over its time on purpose."""
 
+COLLECTED = r"\[Times: user=|\bGC\([0-9]+\) User="
+"""Accounts of a collection of Java: the processor time is that of the collector's threads, and the program stands still."""
+
 FACTOR = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "msec": 1e-3}
 
 
@@ -694,6 +697,8 @@ def _log_lines(case: CaseTables) -> Iterator[Sighting]:
             on = sum(p.seconds for p in parts)
             parts = [Part("cpu", "on a processor", min(whole, on), CPU), Part("off", "waiting", max(0.0, whole - on))]
         best = holder(parts, whole)
+        if best and best.name == "cpu" and re.search(COLLECTED, row["text"]):
+            continue  # its pause is told among the waits
         if best:
             groups.setdefault((row["artifact_id"], best.name), []).append((best, whole, row))
     for held in groups.values():

@@ -243,6 +243,11 @@ def test_a_collection_that_waited_is_told() -> None:
     assert made.headline == "A line tells of 2.200 s, 2.160 s (98.2 %) waiting"
 
 
+@pytest.mark.parametrize("text", ["[Times: user=9.21 sys=0.03, real=4.71 secs]", "GC(7) User=9.21s Sys=0.03s Real=4.71s"])
+def test_the_processor_time_of_a_collector_is_not_that_of_a_request(text: str) -> None:
+    assert shown(logs=[{"text": text}]) == []
+
+
 def test_a_page_whose_time_is_the_databases_is_told() -> None:
     (made,) = shown(logs=[{"text": "Completed 200 OK in 812ms (Views: 12.3ms | ActiveRecord: 790.1ms)"}])
     assert made.headline == "A line tells of 0.812 s, 0.790 s (97.3 %) in the database"
