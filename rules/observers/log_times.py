@@ -79,7 +79,7 @@ BEGINS = (
 WAITS = BEGINS + r"|(?i:\bwait(?:s|ing)?\b|\.\.\.$)|^(?:\S+: )?[A-Z]?[a-z]{2,}ing\b"
 """Words behind which a log may be silent because of what they say."""
 
-COLLECTED = r"[0-9][KMGT]B?->[0-9]"
+COLLECTED = r"[0-9][KMGT]B?->[0-9]|[0-9]->[0-9]+->[0-9]|[0-9]\) -> [0-9]"
 """Sizes before and after a collection: such a line tells of what is over, and the program runs until the next one."""
 
 ENDS = (

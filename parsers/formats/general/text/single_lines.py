@@ -42,6 +42,11 @@ _YEARLESS = (
 """Stamps of klog and glog (I0323 10:00:01.123456), of syslog in any language, and of logcat."""
 _UPTIME = re.compile(r"\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
 """Seconds since the start: of the kernel, of a run-time's log."""
+_RUNTIME = re.compile(
+    r"gc [0-9]{1,9} @(?P<go_s>[0-9]{1,9}\.[0-9]{1,6})s [0-9]{1,3}%: |(?P<java_s>[0-9]{1,9}\.[0-9]{3}): \["
+    r"|\[[0-9]{1,10}:0x[0-9a-f]{1,16}\] {1,12}(?P<v8_ms>[0-9]{1,12}) ms: (?=Scav|Mark|Min)"
+)
+"""Begins of lines of the collectors of Go (gctrace), of Java (PrintGCTimeStamps) and of V8 (trace-gc), with the time since the start."""
 _KLOG = re.compile(r"(?P<letter>[IWEFD])(?:[0-9]{4}){1,2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]")
 KLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG"}
 """Severities of klog and glog by the letter before the date."""
@@ -100,6 +105,8 @@ def _other_stamp(line: str) -> Stamp | None:
 
     >>> _other_stamp("I0102 00:00:01.5 1 a.go:3] x"), _other_stamp("[12.5s][info][gc] x").t
     (Stamp(clock='no-year', t=86401.5, rest='1 a.go:3] x'), 12.5)
+    >>> _other_stamp("gc 7 @3.5s 2%: 0.1+1+0.1 ms clock, 9->9->5 MB, 10 MB goal, 4 P").t, _other_stamp("7.250: [GC 9K->1K(20K)").rest
+    (3.5, '[GC 9K->1K(20K)')
     >>> _other_stamp('level=error ts=2024-01-02T03:04:05Z msg="x y"').t
     1704164645.0
     """
@@ -109,6 +116,11 @@ def _other_stamp(line: str) -> Stamp | None:
         return Stamp(made.clock, made.t, line.strip()) if made and not made.rest else None
     if counted := _UPTIME.match(line):
         return Stamp("uptime", float(counted["t"]), line[counted.end() :].strip())
+    if counted := _RUNTIME.match(line):
+        if counted["v8_ms"]:
+            return Stamp("uptime", float(counted["v8_ms"]) / 1e3, line[counted.end() :].strip())
+        at = float(counted["go_s"] or counted["java_s"])
+        return Stamp("uptime", at, line.strip() if counted["go_s"] else line[counted.end() - 1 :].strip())
     found = next(filter(None, (shape.match(line) for shape in _YEARLESS)), None)
     if found is None:
         return None

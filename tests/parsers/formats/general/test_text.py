@@ -487,3 +487,22 @@ def test_the_widest_line_of_a_text_is_not_called_cut() -> None:
     reading = read_bytes(text)
     assert len(reading.table("counters")) == 1
     assert [n.text for n in reading.account.notes if n.kind == "damaged"] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "t", "text"),
+    [
+        ("gc 7 @3.500s 2%: 0.1+1+0.1 ms clock, 9->9->5 MB, 10 MB goal, 4 P", 3.5, "gc 7 @3.500s 2%: 0.1+1"),
+        ("7.250: [GC (Allocation Failure) 900K->100K(2000K), 0.0100 secs]", 7.25, "[GC (Allocation Failure) 900K"),
+        ("[4711:0x55aa20]    1250 ms: Scavenge 20.1 (30.2) -> 9.5 (31.0) MB, 1.5 / 0.0 ms", 1.25, "Scavenge 20.1"),
+    ],
+)
+def test_lines_of_collectors_count_from_the_start(line: str, t: float, text: str) -> None:
+    stamp = stamp_of(line)
+    assert stamp is not None
+    assert (stamp.clock, stamp.t, stamp.rest.startswith(text)) == ("uptime", t, True)
+
+
+@pytest.mark.parametrize("line", ["gc 7 @home 2%: x", "7.250: x", "[4711:0x55aa20] 1250 ms: x"])
+def test_other_lines_do_not(line: str) -> None:
+    assert stamp_of(line) is None

@@ -1,0 +1,293 @@
+"""How much of the time a run-time's collector stops the program, and how full the heap is after a full collection.
+
+Standing out: a collector that stops the program a fifth of the time that its log covers, or half of its worst minute; a heap,
+or its old generation, that is nine tenths full after each of the last two full collections; full collections for one very
+large object that free nothing; a Go program whose collector has had a quarter of the processor time since the start. Normal: less.
+Read are the lines of HotSpot (`-Xlog:gc`, `-XX:+PrintGCDetails`), of V8 (`--trace-gc`) and of Go (`GODEBUG=gctrace=1`).
+What is counted is the pause that a line tells: a concurrent phase stops nobody.
+A stamp of `-XX:+PrintGCDetails` is that of the begin of a collection, any other one that of its end.
+Worked example: 4 full collections of 7 s each begin within 40 s: 28 of 47 s, 60 %, the program stood still.
+`[100.3s][info][gc] GC(30) Pause Full (G1 Compaction Pause) 4090M->4085M(4096M) 4711.950ms`: 4,085 of 4,096 MB are still in use.
+Cost: one filter by shape over the logs for each question, and one row per artifact.
+Source: Java SE HotSpot Virtual Machine Garbage Collection Tuning Guide (the parallel collector gives up where 98 % of the
+time go into collections that free less than 2 %); G1 section, Humongous Objects; Go package runtime, GODEBUG gctrace, and A Guide to
+the Go Garbage Collector (marking takes a quarter of the processors while it runs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+
+OBSERVER = Observer(
+    "collections",
+    "How much does the collector of a run-time stop the program, and how full is its heap?",
+    ("logs",),
+    {"*": "what fills the heap (jmap -histo PID, or a heap dump), and its limit (-Xmx of the process)"},
+)
+
+STOPPED = 0.2
+"""Minimum part of the time in which the program stands still: a fifth of a resource is felt; the guide's goal is below 5 %."""
+
+STOPPED_S = 1.0
+"""Minimum seconds of all pauses together: the first moment of a program holds many short ones."""
+
+STOPPED_MINUTE = 0.5
+"""Minimum part of one minute: a start may collect much in a moment, but never half a minute."""
+
+MINUTE_S = 60.0
+
+LEAST = 3
+"""Minimum number of pauses of which a part of the time is told."""
+
+FULL = 0.9
+"""Minimum part of a heap in use after a full collection: a heap that may grow would have grown to keep more free."""
+
+AGAIN = 2
+"""Minimum number of full collections that leave it so: a heap that grows is full only once."""
+
+FREED_NOTHING = 0.99
+"""Minimum part of what was in use before a collection that is still in use after it."""
+
+GO_PCT = 25.0
+"""Minimum part of the processor time in percent: as much as marking takes if it never ends."""
+
+CITED = 4
+"""Maximum number of collections that are cited."""
+
+LONGEST_S = 86_400.0
+
+_LINE = r"->.*(?:secs\]|ms(?:$| ))"
+"""Lines that tell of sizes and a pause."""
+
+_SIZES = r"(?:\] |\) |GC |-- |[a-z] )([0-9]+)([KMG])->([0-9]+)([KMG])\(([0-9]+)([KMG])\)"
+"""The whole heap before and after, and its size: those of a generation stand behind a colon."""
+
+_OLD = r"\[(?:ParOldGen|PSOldGen|CMS|Tenured): [0-9]+K->([0-9]+)K\(([0-9]+)K\)"
+_SECS = r".*, ([0-9]+[.][0-9]+) secs\]"
+_MS = r" ([0-9]+[.][0-9]+)ms$"
+_V8 = r"(?:Scavenge|Mark-[a-zA-Z]+) .*-> [0-9.]+ \([0-9.]+\) MB, ([0-9]+[.][0-9]+) / "
+_FULL = r"\[Full GC|Pause Full|Mark-(?:sweep|Compact)"
+_LARGE = r"(?:\[Full GC|Pause Full) \([^)]*Humongous"
+_NUMBER = r"GC\(([0-9]+)\)"
+_GO = r"^gc ([0-9]+) @([0-9]+[.][0-9]+)s ([0-9]+)%: "
+
+
+def _mb(value: float) -> str:
+    """Return a size in MB: without a fraction from 10 MB."""
+    return figure(float(round(value)) if value >= 10 else value, "MB")
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what the logs of collectors say: stopped time, full heaps, large objects, the share of Go's collector."""
+    rows = _pauses(case)
+    yield from _stopped(rows)
+    yield from _full(rows)
+    yield from _large(case, rows)
+    yield from _go(case)
+
+
+def _pauses(case: CaseTables) -> pl.LazyFrame:
+    """Return one row per pause: `begin` (s), `pause_s`, `full`, `large`, and MB `before`, `after`, `size`, `old`, `old_size`."""
+    text = pl.col("text")
+    sizes = text.str.extract_groups(_SIZES).struct
+    old = text.str.extract_groups(_OLD).struct
+
+    def megabytes(n: int) -> pl.Expr:
+        scale = sizes.field(str(n + 1)).replace_strict(
+            {"K": 1 / 1024, "G": 1024.0}, default=1.0, return_dtype=pl.Float64
+        )
+        return sizes.field(str(n)).cast(pl.Float64, strict=False) * scale
+
+    secs = text.str.extract(_SECS).cast(pl.Float64, strict=False)
+    ms = pl.coalesce(text.str.extract(_MS), text.str.extract(_V8)).cast(pl.Float64, strict=False) / 1e3
+    kind = text.str.contains(r"\[(?:Full )?GC|Pause |Mark-|Scavenge")
+    columns = [*PLACE_COLUMNS, "line_no", "t_local", "text"]
+    return (
+        case.scan("logs", columns, text.str.contains(_LINE) & kind)
+        .with_columns(
+            pl.coalesce(secs, ms).alias("pause_s"),
+            secs.is_not_null().alias("begins"),
+            text.str.contains(_FULL).alias("full"),
+            text.str.contains(_LARGE).alias("large"),
+            megabytes(1).alias("before"),
+            megabytes(3).alias("after"),
+            megabytes(5).alias("size"),
+            (old.field("1").cast(pl.Float64, strict=False) / 1024).alias("old"),
+            (old.field("2").cast(pl.Float64, strict=False) / 1024).alias("old_size"),
+        )
+        .drop("text")
+        .filter(pl.col("pause_s").is_between(0, LONGEST_S))
+        .with_columns((pl.col("t_local") - pl.when("begins").then(0.0).otherwise("pause_s")).alias("begin"))
+    )
+
+
+def _stopped(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield the part of the time in which the program stood still: of the whole log, or of its worst minute."""
+    timed = rows.filter(pl.col("begin").is_finite())
+    sums = (
+        pl.len().alias("n"),
+        pl.col("pause_s").sum().alias("stopped_s"),
+        pl.col("full").sum().alias("fulls"),
+        pl.col("begin").min().alias("t_from"),
+        (pl.col("begin") + pl.col("pause_s")).max().alias("t_to"),
+        pl.struct("pause_s", "line_no").top_k_by("pause_s", CITED).alias("worst"),
+    )
+    whole = timed.group_by(PLACE_COLUMNS).agg(*sums).filter(pl.col("n") >= LEAST).collect(engine="streaming")
+    for row in whole.sort("artifact_id").iter_rows(named=True):
+        span = row["t_to"] - row["t_from"]
+        if span <= 0:
+            continue
+        share = min(1.0, row["stopped_s"] / span)
+        if share < STOPPED:
+            minute = (pl.col("begin") / MINUTE_S).floor().alias("minute")
+            of = [pl.col(c).eq_missing(pl.lit(row[c])) for c in PLACE_COLUMNS]
+            worst = timed.filter(*of).group_by(minute).agg(*sums).top_k(1, by="stopped_s").collect(engine="streaming")
+            one = {**row, **worst.row(0, named=True)}
+            if one["n"] >= LEAST and one["stopped_s"] >= STOPPED_MINUTE * MINUTE_S:
+                yield _share(one, MINUTE_S, min(1.0, one["stopped_s"] / MINUTE_S), "of one minute")
+                continue
+        yield _share(row, span, share, "that the log covers")
+
+
+def _share(row: dict[str, object], span: float, share: float, of: str) -> Sighting:
+    stopped, fulls, n = float(str(row["stopped_s"])), int(str(row["fulls"])), int(str(row["n"]))
+    kinds = f", {fulls:,} of them full collections" if fulls else ""
+    worst = row["worst"]
+    assert isinstance(worst, list)
+    return Sighting(
+        "pause",
+        "the collector's pauses",
+        f"The collector stopped the program for {figure(stopped, 's')} of the {figure(span, 's')} {of}"
+        f" ({figure(100 * share, '%')}): {n:,} pauses{kinds}, the longest {figure(worst[0]['pause_s'], 's')}",
+        "gc_stopped_pct",
+        100 * share,
+        "%",
+        tuple(
+            Lines(int(str(row["artifact_id"])), w["line_no"], w["line_no"], "a long pause")
+            for w in sorted(worst, key=lambda w: w["line_no"])
+        ),
+        **place(row),
+        against="a fifth of the time",
+        against_value=100 * STOPPED,
+        seconds=stopped,
+        share=share,
+        of_s=span,
+        n=n,
+        seen=({"counter": "gc_stopped_pct"},),
+        normal=share < STOPPED or stopped < STOPPED_S,
+    )
+
+
+def _full(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield how full the heap, or its old generation, is after the last full collections."""
+    used = rows.filter(pl.col("full") & (pl.col("size") > 0)).with_columns(
+        (pl.col("after") / pl.col("size")).alias("heap_part"), (pl.col("old") / pl.col("old_size")).alias("old_part")
+    )
+    last = pl.struct("heap_part", "old_part", "after", "size", "old", "old_size", "line_no")
+    made = (
+        used.group_by(PLACE_COLUMNS)
+        .agg(pl.len().alias("n"), last.top_k_by("line_no", CITED).alias("last"))
+        .collect(engine="streaming")
+    )
+    for row in made.sort("artifact_id").iter_rows(named=True):
+        held = sorted(row["last"], key=lambda r: -r["line_no"])
+        parts = [max(r["heap_part"] or 0.0, r["old_part"] or 0.0) for r in held[:AGAIN]]
+        full = len(parts) == AGAIN and min(parts) >= FULL
+        top = held[0]
+        old = (top["old_part"] or 0.0) > (top["heap_part"] or 0.0)
+        what = "the old generation" if old else "the heap"
+        after, size = (top["old"], top["old_size"]) if old else (top["after"], top["size"])
+        share = min(1.0, after / size)
+        yield Sighting(
+            "level",
+            f"{what} after a full collection",
+            f"After the last of {row['n']:,} full collections {_mb(after)} of the {_mb(size)} of {what}"
+            f" are still in use ({figure(100 * share, '%')})"
+            if row["n"] > 1
+            else f"After a full collection {_mb(after)} of the {_mb(size)} of {what} are in use"
+            f" ({figure(100 * share, '%')})",
+            "gc_heap_after_full_pct",
+            100 * share,
+            "%",
+            tuple(Lines(row["artifact_id"], r["line_no"], r["line_no"], "a full collection") for r in reversed(held)),
+            **place(row),
+            against="nine tenths, twice in a row",
+            against_value=100 * FULL,
+            share=share,
+            n=row["n"],
+            seen=({"counter": "gc_heap_after_full_pct"},),
+            normal=not full,
+        )
+
+
+def _large(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield full collections for one very large object that freed nothing; a second one behind it tells that it did not fit."""
+    vain = rows.filter(pl.col("large") & (pl.col("before") > 0) & (pl.col("after") >= FREED_NOTHING * pl.col("before")))
+    last = pl.struct("after", "size", "line_no").top_k_by("line_no", CITED).alias("last")
+    made = vain.group_by(PLACE_COLUMNS).agg(pl.len().alias("n"), last).collect(engine="streaming")
+    if made.is_empty():
+        return
+    text = pl.col("text")
+    tried = (
+        case.scan("logs", ["artifact_id", "line_no", "text"], text.str.contains(_LARGE))
+        .group_by("artifact_id")
+        .agg(text.str.extract(_NUMBER).n_unique().alias("tried"), pl.col("line_no").max().alias("latest"))
+        .collect(engine="streaming")
+    )
+    for row in made.join(tried, on="artifact_id").sort("artifact_id").iter_rows(named=True):
+        held = sorted(row["last"], key=lambda r: r["line_no"])
+        top, n = held[-1], max(row["n"], row["tried"])
+        lines = dict.fromkeys([*(r["line_no"] for r in held), row["latest"]])
+        often = f"{n:,} full collections in turn were made" if n > 1 else "A full collection was made"
+        yield Sighting(
+            "level",
+            "a very large object",
+            f"{often} for one very large object (Humongous Allocation) and freed nothing: {_mb(top['after'])} of the"
+            f" {_mb(top['size'])} of the heap stay in use",
+            "gc_freed_mb",
+            top["after"],
+            "MB",
+            tuple(Lines(row["artifact_id"], no, no, "a full collection for a large object") for no in lines),
+            **place(row),
+            against="the size of the heap",
+            against_value=top["size"],
+            share=min(1.0, top["after"] / top["size"]),
+            n=n,
+            seen=({"counter": "gc_large_object_again" if n > 1 else "gc_large_object"},),
+        )
+
+
+def _go(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the share of Go's collector in the processor time since the start, of the last line of each artifact."""
+    text = pl.col("text")
+    found = text.str.extract_groups(_GO).struct
+    last = (
+        case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], text.str.contains(_GO))
+        .group_by(PLACE_COLUMNS)
+        .agg(pl.len().alias("n"), pl.struct("line_no", *(found.field(c) for c in "123")).top_k_by("line_no", 1))
+    )
+    for row in last.collect(engine="streaming").sort("artifact_id").iter_rows(named=True):
+        top = row["line_no"][0]
+        pct = min(100.0, float(top["3"]))
+        yield Sighting(
+            "profile",
+            "the collector of Go",
+            f"The collector of Go has had {figure(pct, '%')} of the processor time in the {figure(float(top['2']), 's')} since the"
+            f" start (collection {int(top['1']):,})",
+            "gc_cpu_pct",
+            pct,
+            "%",
+            (Lines(row["artifact_id"], top["line_no"], top["line_no"], "the last collection"),),
+            **place(row),
+            against="what marking takes if it never ends",
+            against_value=GO_PCT,
+            share=pct / 100,
+            n=row["n"],
+            seen=({"counter": "gc_cpu_pct"},),
+            normal=pct < GO_PCT,
+        )

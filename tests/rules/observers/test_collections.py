@@ -1,0 +1,123 @@
+"""What the logs of collectors say: stopped time, a heap that stays full, large objects, Go's share, and normal twins."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.collections import observe
+from rules.observers.observer import Sighting
+from rules.signatures.signatures import recognise
+
+PARALLEL = (
+    "[Full GC (Ergonomics) [PSYoungGen: 90000K->{}K(95000K)] [ParOldGen: {}K->{}K(200000K)] {}K->{}K(295000K), {} secs]"
+    " [Times: user=9.1 sys=0.0, real=4.5 secs]"
+)
+UNIFIED = "[info][gc] GC({}) Pause {} {}M->{}M({}M) {}ms"
+
+
+def made(*lines: tuple[float, str]) -> list[Sighting]:
+    rows = [{"t_local": t, "text": text, "line_no": n} for n, (t, text) in enumerate(lines, 1)]
+    return list(observe(Case.of_tables({"logs": rows})))
+
+
+def parallel(t: float, old: int, pause: float) -> tuple[float, str]:
+    return t, PARALLEL.format(0, old, old, old + 90000, old, pause)
+
+
+def test_a_program_that_stands_still_for_half_of_the_time_is_told() -> None:
+    stopped, full = made(*(parallel(10.0 * n, 199500, 5.0) for n in range(4)))
+    assert stopped.headline == (
+        "The collector stopped the program for 20.000 s of the 35.000 s that the log covers (57.1 %): 4 pauses, 4 of them full"
+        " collections, the longest 5.000 s"
+    )
+    assert recognise(**stopped.seen[0])[0].mechanism == "garbage-collection"
+    assert (stopped.of_s, stopped.seconds) == (35.0, 20.0)
+    assert full.headline == (
+        "After the last of 4 full collections 195 MB of the 195 MB of the old generation are still in use (99.8 %)"
+    )
+    assert recognise(**full.seen[0])[0].mechanism == "heap-full"
+    assert not full.normal
+
+
+def test_short_pauses_and_a_heap_with_room_are_normal() -> None:
+    stopped, full = made(*(parallel(600.0 * n, 80000, 0.4) for n in range(4)))
+    assert stopped.normal
+    assert full.normal
+    assert round(full.value) == 40
+
+
+def test_a_heap_that_is_full_once_may_still_grow() -> None:
+    (full,) = made(parallel(1.0, 199500, 0.2))
+    assert full.normal
+    assert full.headline.startswith("After a full collection 195 MB of the 195 MB of the old generation are in use")
+    assert [s.normal for s in made(parallel(1.0, 199500, 0.01), parallel(900.0, 60000, 0.01))] == [True]
+
+
+def test_the_worst_minute_of_a_long_log_is_told() -> None:
+    quiet = [(60.0 * n, UNIFIED.format(n, "Young (Normal)", 90, 20, 256, "5.125")) for n in range(100)]
+    busy = [
+        (3000.0 + 6 * n, UNIFIED.format(n, "Full (G1 Compaction Pause)", 250, 100, 256, "5100.500")) for n in range(8)
+    ]
+    stopped, _ = made(*sorted([*quiet, *busy]))
+    assert "of the 1 min 0 s of one minute" in stopped.headline
+    assert not stopped.normal
+    assert stopped.n == 8
+    (calm,) = made(*quiet)
+    assert calm.normal
+
+
+def test_a_large_object_for_which_nothing_is_freed_is_told() -> None:
+    tried = (1.3, "[info][gc,start] GC(8) Pause Full (G1 Humongous Allocation)")
+    found = made((1.2, UNIFIED.format(7, "Full (G1 Humongous Allocation)", 300, 300, 400, "7.250")), tried)
+    (large,) = [s for s in found if not s.normal]
+    assert (large.subject, large.n) == ("a very large object", 2)
+    assert large.headline == (
+        "2 full collections in turn were made for one very large object (Humongous Allocation) and freed nothing:"
+        " 300 MB of the 400 MB of the heap stay in use"
+    )
+    assert recognise(**large.seen[0])[0].mechanism == "heap-full"
+    assert [c.line_from for c in large.lines] == [1, 2]
+
+
+def test_many_short_pauses_of_the_first_moment_are_normal() -> None:
+    (one,) = made(*((0.1 + 0.02 * n, UNIFIED.format(n, "Young (Normal)", 20, 5, 64, "8.125")) for n in range(9)))
+    assert one.normal
+
+
+@pytest.mark.parametrize("cause", ["G1 Humongous Allocation", "System.gc()"])
+def test_a_collection_that_frees_much_or_was_asked_for_is_normal(cause: str) -> None:
+    after = 40 if cause.startswith("G1") else 300
+    assert all(s.normal for s in made((1.2, UNIFIED.format(7, f"Full ({cause})", 300, after, 400, "7.250"))))
+
+
+def test_one_collection_for_a_large_object_fits_other_reasons_too() -> None:
+    found = made((1.2, UNIFIED.format(7, "Full (G1 Humongous Allocation)", 300, 300, 400, "7.250")))
+    (large,) = [s for s in found if s.subject == "a very large object"]
+    assert recognise(**large.seen[0])[0].strength == "shape"
+
+
+@pytest.mark.parametrize(("pct", "normal"), [(42, False), (25, False), (24, True), (1, True)])
+def test_the_share_of_the_collector_of_go(pct: int, normal: bool) -> None:
+    text = "gc {} @{}s {}%: 0.2+90+0.1 ms clock, 0.4+9/9/9+0.1 ms cpu, 90->91->45 MB, 92 MB goal, 4 P"
+    (one,) = made((3.0, text.format(6, "3.000", 2)), (9.5, text.format(7, "9.500", pct)))
+    assert (one.value, one.normal, one.lines[0].line_from) == (float(pct), normal, 2)
+    assert one.headline.endswith("in the 9.500 s since the start (collection 7)")
+
+
+def test_pauses_of_v8_are_counted() -> None:
+    text = (
+        "Mark-sweep (reduce) 900.1 (910.5) -> 899.9 (911.0) MB, 700.5 / 0.0 ms  (average mu = 0.1) allocation failure"
+    )
+    (one,) = made(*((float(n), text) for n in range(1, 5)))
+    assert "4 of them full collections" in one.headline
+    assert not one.normal
+
+
+def test_other_lines_and_odd_figures_give_nothing() -> None:
+    lines = [
+        (1.0, "Pause of the player 3->4 took 9.0 secs]"),
+        (None, UNIFIED.format(1, "Young", 9, 1, 20, "1.5")),
+        (2.0, "x -> y ms"),
+    ]
+    assert made(*lines) == []  # type: ignore[arg-type]
