@@ -22,6 +22,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.function_lists import HEADINGS
 from rules.observers.near_limit import UNLIMITED
 from rules.observers.observer import Lines, Observer, Sighting, place
 
@@ -142,7 +143,7 @@ def figure_of(cell: str) -> float | None:
 
 def _table(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
     heading = rows[0]["heading"]
-    if any(name in OTHERS for name in heading):
+    if tuple(heading) in HEADINGS or any(name in OTHERS for name in heading):
         return
     if len(heading) < 2 or len({name or "" for name in heading}) < len(heading):
         return

@@ -12,8 +12,8 @@ Samples::
 
 Tables: logs (source text) of lines that begin with a stamp or in which a program complains; params (scope text) of settings and words,
 counters (grp text, mode level) of figures, both with the title above them as entity or item; rows (a heading and its cells; a record of
-psql or MySQL, one cell per line; a line of InnoDB's monitor, of a measured plan or of what a service manager says of a unit, under
-the report's name);
+psql or MySQL, one cell per line; a function of a list of pprof, cProfile or node --prof; a line of InnoDB's monitor, of a measured plan or
+of what a service manager says of a unit, under the report's name);
 profile_stacks (source text, weight 1) of threads of Java (jstack, jcmd, management beans, javacore), Go, Python, py-spy,
 gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP, of the kernel, and of glog and abseil below a line about a thread that does not get on
 (addresses and names), and the call trees of sample (macOS, event sample). Clock: that of the first stamp, wall-utc

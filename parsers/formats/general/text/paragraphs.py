@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import call_trees, lookups, records, replies, reports, stacks, tables
+from parsers.formats.general.text import call_trees, lookups, profile_lists, records, replies, reports, stacks, tables
 from parsers.formats.general.text.certificate_lines import validity
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
@@ -125,6 +125,7 @@ class Paragraphs:
             or self._is_record(no, line)
             or self._is_report(no, line)
             or self._is_counted(no, line)
+            or self._is_profile_list(no, line)
         ):
             return
         stamp = stamp_of(line)
@@ -228,6 +229,30 @@ class Paragraphs:
             self.prose.append(no)
             return True
         return False
+
+    def _is_profile_list(self, no: int, line: str) -> bool:
+        """Take the heading of a list of functions; a list of callers goes on below a blank line."""
+        if self.state.get("advice"):
+            return False
+        if (heading := profile_lists.heading_of(line)) is None:
+            callers = self.state.get("callers")
+            if callers is None or "mode" in self.state or self._lines:
+                return False
+            if profile_lists.cells_of(callers["heading"], line) is None:
+                self.state.pop("callers")
+                return False
+            self.state |= {"mode": "table", "shape": callers}
+            return False
+        self._decide()
+        if self.state.get("advice"):  # by the line above the heading
+            return False
+        self.end_paragraph()
+        shape = {"mode": "profile", "heading": heading, "starts": []}
+        self.state |= {"mode": "table", "shape": shape, "row_no": 0, "table_no": self.state.get("table_no", 0) + 1}
+        if heading == list(profile_lists.TICKS_OF_PARENT):
+            self.state["callers"] = shape
+        self.read.append(no)
+        return True
 
     # --- what clients of databases print -----------------------------------------------------------------------------
 

@@ -119,8 +119,8 @@ def _other_stamp(line: str) -> Stamp | None:
     if counted := _RUNTIME.match(line):
         if counted["v8_ms"]:
             return Stamp("uptime", float(counted["v8_ms"]) / 1e3, line[counted.end() :].strip())
-        at = float(counted["go_s"] or counted["java_s"])
-        return Stamp("uptime", at, line.strip() if counted["go_s"] else line[counted.end() - 1 :].strip())
+        since = float(counted["go_s"] or counted["java_s"])
+        return Stamp("uptime", since, line.strip() if counted["go_s"] else line[counted.end() - 1 :].strip())
     found = next(filter(None, (shape.match(line) for shape in _YEARLESS)), None)
     if found is None:
         return None

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from parsers.formats.general.text import profile_lists
+
 LOOK = 64
 """Number of lines of a paragraph by which it is decided whether it is a table."""
 
@@ -44,7 +46,7 @@ _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
 Shape = dict[str, Any]
-"""How a table is cut: `mode` (bar, tab, wide, words), `heading`, `starts` of its cells. JSON-able.
+"""How a table is cut: `mode` (bar, tab, wide, words, mtr, ruled, profile), `heading`, `starts` of its cells. JSON-able.
 
 Where rows end with a remark that has no word in the heading, `remark` is true and the heading's last cell is empty.
 """
@@ -204,6 +206,8 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
         return cells if len(cells) == len(heading) else None
     if mode == "bar" and "|" not in line and "│" not in line:
         return None
+    if mode == "profile":
+        return profile_lists.cells_of(heading, line)
     if mode == "ruled":
         placed = [cell.strip() for cell in _cut(line, starts)]
         # A word across a border means that the line has other columns.

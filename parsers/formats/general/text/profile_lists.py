@@ -1,0 +1,68 @@
+"""Lists of functions of a profile: pprof (Go, gperftools with a heading), cProfile and profile of Python, node --prof of V8.
+
+Their names have blanks and stand next to a number, and some cells are left empty, so that neither the blanks nor the places of
+the heading tell where a cell ends: each list has a grammar of its own.
+
+    >>> cells_of(heading_of("   ncalls  tottime  percall  cumtime  percall filename:lineno(function)"), "  9/1  0.1  0.0  0.2  0.2 a.py:3(f)")
+    ['9/1', '0.1', '0.0', '0.2', '0.2', 'a.py:3(f)']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+PPROF = ("flat", "flat%", "sum%", "cum", "cum%", "function")
+CPROFILE = ("ncalls", "tottime", "percall", "cumtime", "percall", "filename:lineno(function)")
+TICKS = ("ticks", "total", "nonlib", "name")
+TICKS_OF_CPP = ("ticks", "cpp", "total", "name")
+TICKS_OF_PARENT = ("ticks", "parent", "name")
+
+_AMOUNT = r"-?[0-9]{1,12}(?:\.[0-9]{1,9})?(?:[a-zA-Zµ]{1,5})?"
+_PCT = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?%"
+_SECONDS = r"[0-9]{1,9}\.[0-9]{1,6}"
+_SHAPES = {
+    PPROF: re.compile(
+        rf"[ \t]*({_AMOUNT})[ \t]+({_PCT})[ \t]+({_PCT})[ \t]+({_AMOUNT})[ \t]+({_PCT})[ \t]+(\S.{{0,1000}}?)[ \t]*"
+    ),
+    CPROFILE: re.compile(
+        rf"[ \t]*([0-9]{{1,12}}(?:/[0-9]{{1,12}})?)[ \t]+({_SECONDS})[ \t]+({_SECONDS})[ \t]+({_SECONDS})[ \t]+({_SECONDS})[ \t]+(\S.{{0,1000}}?)[ \t]*"
+    ),
+    TICKS: re.compile(
+        rf"[ \t]*([0-9]{{1,12}})[ \t]+({_PCT})(?:[ \t]+({_PCT}))?[ \t]+([^ \t0-9].{{0,1000}}?|[0-9].{{0,1000}}?)[ \t]*"
+    ),
+    TICKS_OF_CPP: re.compile(rf"[ \t]*([0-9]{{1,12}})[ \t]+({_PCT})[ \t]+({_PCT})[ \t]+(\S.{{0,1000}}?)[ \t]*"),
+    TICKS_OF_PARENT: re.compile(rf"[ \t]*([0-9]{{1,12}})[ \t]+({_PCT})[ ]{{2}}([ ]{{0,200}}\S.{{0,1000}}?)[ \t]*"),
+}
+_HEADS: dict[str, tuple[str, ...]] = {
+    "flat flat% sum% cum cum%": PPROF,
+    **{" ".join(shape): shape for shape in (CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT)},
+}
+_FIRST = ("flat", "ncalls", "ticks")
+
+
+def heading_of(line: str) -> list[str] | None:
+    """Return the names of the columns below a heading of such a list, None for any other line; pprof's has none for the function.
+
+    >>> heading_of("      flat  flat%   sum%        cum   cum%"), heading_of("flat rate")
+    (['flat', 'flat%', 'sum%', 'cum', 'cum%', 'function'], None)
+    """
+    if len(line) > 100 or not line.lstrip(" \t").startswith(_FIRST):
+        return None
+    found = _HEADS.get(" ".join(line.split()))
+    return list(found) if found else None
+
+
+def is_heading(heading: Sequence[str]) -> bool:
+    """Return whether names of columns are those of such a list."""
+    return tuple(heading) in _SHAPES
+
+
+def cells_of(heading: Sequence[str], line: str) -> list[str] | None:
+    """Return the cells of a row, None for a line that is none. The name of a caller keeps the blanks by which it is further in.
+
+    >>> cells_of(TICKS, "  97583   71.2%          Shared libraries"), cells_of(TICKS_OF_PARENT, "   90   50.0%    LazyCompile: *f /a.js:1:2")
+    (['97583', '71.2%', '', 'Shared libraries'], ['90', '50.0%', '  LazyCompile: *f /a.js:1:2'])
+    """
+    found = _SHAPES[tuple(heading)].fullmatch(line) if len(line) <= 1200 else None
+    return [cell or "" for cell in found.groups()] if found else None

@@ -1,0 +1,316 @@
+"""What owns a profile that a run-time's own tool prints as a list of functions: pprof, cProfile, node --prof.
+
+Standing out: a function that has a tenth of the profile itself; one that has a quarter of it with what it calls, if a signature
+knows it, or else half, where this is no way through which nearly all passes; a function of Python that took a tenth of a second each
+time and was called again and again; a collector of V8 with a fifth of the ticks. Normal: flat profiles; waits of an event loop and
+for other threads of the program are idle.
+What the figures are parts of is said as far as the tool says it: of processor time (pprof of type cpu), of waiting (mutex, block), of
+memory (heap), of time by the clock (cProfile, waits included), of ticks (V8).
+Worked example: `2.60s 8.34% 8.34% 12.67s 40.62% runtime.mallocgc`: 40.6 % with what it calls, 8.34 % itself.
+`9000 3.001 0.000 3.001 0.000 {posix.stat}` below a root of 5 s: 60 % of the time, 9,000 calls of 0.333 ms.
+`500 29.7% 33.0% GC`: 29.7 % of the ticks are in the collector.
+Cost: the first `MOST_ROWS` rows of such lists of each artifact. Source: pprof documentation (flat, cum); Python library reference,
+The Python Profilers (tottime, cumtime); V8 documentation, Using V8's sample-based profiler.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.frames import names_of
+from rules.observers.observer import CONTEXT, FELT_S, Lines, Observer, Sighting, figure, place
+from rules.observers.profile_weight import OWNS, OWNS_BELOW, PASSES_ON
+from rules.signatures.signatures import Seen, recognise
+
+OBSERVER = Observer(
+    "function-lists",
+    "What owns the profile that a run-time's own tool prints?",
+    ("rows", "params"),
+    {"*": "the callers of the largest functions (pprof -peek FUNCTION; print_callers() of pstats)"},
+)
+
+MOST_ROWS = 5_000
+"""Maximum number of rows of an artifact: the tools print the largest first."""
+
+TOLD = 5
+"""Maximum number of functions of a list that are told."""
+
+KNOWN_BELOW = 0.25
+"""Minimum part of a profile with what a function calls, if it is one that a signature knows."""
+
+COLLECTING = 0.2
+"""Minimum part of the ticks in a collector: a fifth of a resource is felt."""
+
+AGAIN = 5
+"""Minimum number of calls of a function that took long each time."""
+
+LEAST_S = 0.1
+"""Minimum seconds of a profile of Python: starting a program takes as long."""
+
+FLAT = ("flat", "flat%", "sum%", "cum", "cum%", "function")
+CALLS = ("ncalls", "tottime", "percall", "cumtime", "percall", "filename:lineno(function)")
+TICKS = ("ticks", "total", "nonlib", "name")
+PARENTS = ("ticks", "parent", "name")
+HEADINGS = (FLAT, CALLS, TICKS, PARENTS, ("ticks", "cpp", "total", "name"))
+"""Headings of such lists: other observers of listings leave them alone."""
+
+TYPES = {
+    "cpu": "of the processor time",
+    "delay": "of the waiting",
+    "inuse_space": "of the memory in use",
+    "alloc_space": "of the memory that was ever taken",
+    "inuse_objects": "of the objects in use",
+    "alloc_objects": "of the objects that were ever made",
+    "goroutine": "of the goroutines",
+    "contentions": "of the waits for locks",
+}
+"""What a profile of pprof counts, by the type that its head names."""
+
+DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)s, Total samples = ([0-9]+(?:\.[0-9]+)?)s \(")
+"""How long a profile of pprof lasted and how much processor time its samples are: both in seconds up to a minute."""
+
+SUMMARY = ("JavaScript", "C++", "GC", "Shared libraries", "Unaccounted")
+"""Rows of V8's summary: parts of a program, no functions."""
+
+IDLE = re.compile(
+    r"(?:runtime\.(?:futex|futexsleep|notesleep|mcall|schedule|findRunnable|findrunnable|park_m|netpoll|epollwait|usleep)|internal/runtime/syscall\.EpollWait"
+    r"|runtime/internal/syscall\.(?:EpollWait|Syscall6))(?: \(.*\))?"
+    r"|\{.*(?:'(?:poll|acquire|wait|control)' of '|select\.(?:select|poll|epoll)|time\.sleep|_thread\.lock).*\}|epoll_p?wait\S*|uv__io_poll"
+)
+"""Functions in which a program waits for work, for a time or for another of its threads."""
+
+BUILT_IN = re.compile(r"\{(?:built-in method )?(?:[a-z_]+\.)*(?P<call>\w+)\}")
+METHOD = re.compile(r"\{method '(?P<name>\w+)' of '(?P<of>[\w.]+)' objects\}")
+PLACE = re.compile(r"(?:.*[/\\])?(?P<file>[^/\\:]+):[0-9]+\((?P<name>.+)\)")
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what owns the lists of functions, the largest share first."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "heading", "cells"]
+    lists = pl.col("heading").list.first().is_in(["flat", "ncalls", "ticks"])
+    rows = (
+        case.scan("rows", columns, lists)
+        .sort("artifact_id", "part", "table_no", "line_no", nulls_last=True)
+        .group_by("artifact_id", maintain_order=True)
+        .head(MOST_ROWS)
+        .collect(engine="streaming")
+        .to_dicts()
+    )
+    heads = _heads(case) if rows else {}
+    found: list[Sighting] = []
+    for (_, _, _, heading), group in groupby(
+        rows, key=lambda r: (r["artifact_id"], r["part"], r["table_no"], tuple(r["heading"]))
+    ):
+        held = [r for r in group if len(r["cells"]) == len(heading) and None not in r["cells"]]
+        if not held:
+            continue
+        if heading == FLAT:
+            found += _flat(held, heads.get((held[0]["artifact_id"], held[0]["part"]), {}))
+        elif heading == CALLS:
+            found += _calls(held)
+        elif heading == TICKS:
+            found += _ticks(held)
+        elif heading == PARENTS:
+            found += _tops(held)
+    yield from sorted(found, key=lambda s: (s.idle is not None, -(s.share or 0.0), s.lines[0].line_from))
+
+
+def _heads(case: CaseTables) -> dict[tuple[int, int], dict[str, tuple[int, str]]]:
+    """Return line and value of type and duration that the head of a profile of pprof names, by artifact and part."""
+    columns = ["artifact_id", "part", "line_no", "name", "value"]
+    named = case.scan("params", columns, pl.col("name").is_in(["Type", "Duration"])).head(1000).collect()
+    made: dict[tuple[int, int], dict[str, tuple[int, str]]] = {}
+    for r in named.iter_rows(named=True):
+        made.setdefault((r["artifact_id"], r["part"]), {})[r["name"]] = (r["line_no"], str(r["value"]))
+    return made
+
+
+def _number(cell: str) -> float:
+    found = re.match(r"-?[0-9]+(?:\.[0-9]+)?", cell)
+    return float(found[0]) if found else 0.0
+
+
+def _made(
+    row: dict[str, Any],
+    headline: str,
+    name: str,
+    pct: float,
+    seen: tuple[Seen, ...],
+    n: int = 1,
+    share: float | None = None,
+) -> Sighting:
+    subject = row["cells"][-1].strip()
+    return Sighting(
+        "profile",
+        subject,
+        headline,
+        name,
+        pct,
+        "%",
+        (Lines(row["artifact_id"], row["line_no"], row["line_no"], "a large part of the profile"),),
+        **place(row),
+        against="a flat profile, in which nothing has a tenth",
+        against_value=100 * OWNS,
+        share=min(1.0, (pct / 100) if share is None else share),
+        n=n,
+        seen=seen,
+        idle="it waits for work, for a time or for another thread" if IDLE.fullmatch(subject) else None,
+    )
+
+
+# --- pprof ------------------------------------------------------------------------------------------------------------
+
+
+def _flat(rows: Sequence[dict[str, Any]], head: dict[str, tuple[int, str]]) -> Iterator[Sighting]:
+    """Yield functions of pprof by their own part, those that have much with what they call, and how busy the program was."""
+    kind = head.get("Type", (0, ""))[1]
+    of = TYPES.get(kind, "of the samples")
+    order = sorted(rows, key=lambda r: -max(_number(r["cells"][1]), _number(r["cells"][4])))
+    made = [one for row in order if (one := _function(row, of, kind in ("", "cpu")))][:TOLD]
+    yield from made
+    if not made:
+        row = max(rows, key=lambda r: _number(r["cells"][1]))
+        pct = _number(row["cells"][1])
+        headline = f"The function with most {of}, {row['cells'][5]}, has {figure(pct, '%')}"
+        yield replace(_made(row, headline, "self_pct", pct, ()), normal=True)
+    line, text = head.get("Duration", (0, ""))
+    if kind == "cpu" and (found := DURATION.match(text)):
+        took, busy = float(found[1]), float(found[2])
+        yield Sighting(
+            CONTEXT,
+            "processors of the profile",
+            f"The profile has {figure(busy, 's')} of processor time in {figure(took, 's')}: {busy / took:.2f} processors were used",
+            "processors_used",
+            busy / took,
+            "count",
+            (Lines(rows[0]["artifact_id"], line, line, "duration and samples"),),
+            **place(rows[0]),
+            normal=True,
+        )
+
+
+def _function(row: dict[str, Any], of: str, cpu: bool) -> Sighting | None:
+    """Return what one function of pprof has, None if that is little or nearly all passes through it."""
+    name = row["cells"][5].removesuffix(" (inline)").removesuffix(" (partial-inline)")
+    own, below = _number(row["cells"][1]), _number(row["cells"][4])
+    seen = names_of(name, False)
+    least = KNOWN_BELOW if any(s.mechanism for s in recognise(**seen[0])) else OWNS_BELOW
+    if own < 100 * OWNS and not 100 * least <= below < 100 * PASSES_ON:
+        return None
+    headline = f"{name} itself has {figure(own, '%')} {of} ({row['cells'][0]})"
+    if below > 1.05 * own:
+        headline = (
+            f"{name} has {figure(below, '%')} {of} with what it calls ({row['cells'][3]}), {figure(own, '%')} itself"
+        )
+    if own >= 100 * OWNS:
+        return _made(row, headline, "self_pct", own, seen if cpu else ())
+    # What a function calls may be told on its own: the place above it weighs half, as in any profile.
+    return _made(row, headline, "total_pct", below, seen if cpu else (), share=below / 200)
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+
+def _python(name: str) -> tuple[Seen, ...]:
+    """Return by which names signatures may know a function that cProfile prints.
+
+    >>> _python("{posix.stat}"), _python("/usr/lib/python3/json/decoder.py:353(raw_decode)")
+    (({'symbol': 'stat'},), ({'symbol': 'raw_decode (decoder.py)'},))
+    """
+    if built_in := BUILT_IN.fullmatch(name):
+        return ({"symbol": built_in["call"]},)
+    if method := METHOD.fullmatch(name):
+        return ({"symbol": f"{method['of']}.{method['name']}"},)
+    found = PLACE.fullmatch(name)
+    return ({"symbol": f"{found['name']} ({found['file']})"},) if found else ()
+
+
+def _calls(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield functions of Python by their own time, and those that took long each of many times."""
+    own = [_number(r["cells"][1]) for r in rows]
+    whole = max([sum(own), *(_number(r["cells"][3]) for r in rows)], default=0.0)
+    if whole < LEAST_S:
+        return
+    order = sorted(zip(own, rows, strict=True), key=lambda x: -x[0])
+    for took, row in [x for x in order if x[0] >= OWNS * whole][:TOLD]:
+        n = int(row["cells"][0].split("/")[0])
+        each = f", in {n:,} calls of {figure(took / n, 's')}" if n > 1 else ""
+        headline = (
+            f"{row['cells'][5]} itself took {figure(took, 's')} of the {figure(whole, 's')}"
+            f" ({figure(100 * took / whole, '%')}){each}"
+        )
+        yield _made(row, headline, "self_pct", 100 * took / whole, _python(row["cells"][5]), n)
+    again = [
+        (total, n, row)
+        for row in rows
+        if (n := int(row["cells"][0].split("/")[0])) >= AGAIN
+        and FELT_S * n <= (total := _number(row["cells"][3]))
+        and KNOWN_BELOW * whole <= total < PASSES_ON * whole
+        and _number(row["cells"][1]) < OWNS * whole
+    ]
+    for total, n, row in sorted(again, key=lambda x: -x[0])[:TOLD]:
+        headline = (
+            f"{row['cells'][5]} was called {n:,} times and took {figure(total / n, 's')} each with what it calls: {figure(total, 's')}"
+            f" of the {figure(whole, 's')} ({figure(100 * total / whole, '%')})"
+        )
+        yield _made(row, headline, "total_pct", 100 * total / whole, _python(row["cells"][5]), n, total / whole / 2)
+
+
+# --- V8 ---------------------------------------------------------------------------------------------------------------
+
+
+def _ticks(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield the collector's part of a summary, or functions of a list of V8."""
+    summary = [r for r in rows if r["cells"][3] in SUMMARY]
+    if len(summary) < 2:
+        for row in sorted(rows, key=lambda r: -_number(r["cells"][1]))[:TOLD]:
+            yield from _top(row)
+        return
+    gc = next((r for r in summary if r["cells"][3] == "GC"), None)
+    if gc is None:
+        return
+    pct = _number(gc["cells"][1])
+    script = next((r for r in summary if r["cells"][3] == "JavaScript"), None)
+    beside = f", {figure(_number(script['cells'][1]), '%')} in the program's own JavaScript" if script else ""
+    yield Sighting(
+        "profile",
+        "the collector of V8",
+        f"{figure(pct, '%')} of the ticks of V8 are in the collector of garbage (GC){beside}",
+        "v8_gc_pct",
+        pct,
+        "%",
+        tuple(
+            Lines(r["artifact_id"], r["line_no"], r["line_no"], role)
+            for r, role in ((gc, "the collector"), (script, "the program's own code"))
+            if r is not None
+        ),
+        **place(gc),
+        against="a fifth of the ticks",
+        against_value=100 * COLLECTING,
+        share=min(1.0, pct / 100),
+        n=int(_number(gc["cells"][0])) or 1,
+        seen=({"counter": "v8_gc_pct"},),
+        normal=pct < 100 * COLLECTING,
+    )
+
+
+def _tops(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield the functions of the outermost level of a list of callers: the percentages of the others are those of their callee."""
+    outermost = [r for r in rows if not r["cells"][2].startswith(" ")]
+    for row in sorted(outermost, key=lambda r: -_number(r["cells"][1]))[:TOLD]:
+        yield from _top(row)
+
+
+def _top(row: dict[str, Any]) -> Iterator[Sighting]:
+    pct = _number(row["cells"][1])
+    if pct >= 100 * OWNS:
+        ticks = int(_number(row["cells"][0]))
+        headline = f"{row['cells'][-1]} itself has {figure(pct, '%')} of the ticks of V8 ({ticks:,})"
+        yield _made(row, headline, "self_pct", pct, names_of(row["cells"][-1], False), ticks or 1)

@@ -1,0 +1,74 @@
+"""Lists of functions in text: their rows, empty cells, callers below blank lines, and where a list ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from parsers.formats.general.text.profile_lists import CPROFILE, PPROF, TICKS_OF_CPP, cells_of, heading_of
+from tests.parsers.formats.evidence import parse_bytes
+
+PPROF_TOP = """\
+File: shop
+Type: cpu
+Duration: 20.01s, Total samples = 10.50s (52.47%)
+Entering interactive mode (type "help" for commands, "o" for options)
+(pprof) top
+Showing nodes accounting for 8s, 76.19% of 10.50s total
+Showing top 10 nodes out of 77
+      flat  flat%   sum%        cum   cum%
+     2.60s 24.76% 24.76%      5.20s 49.52%  example.com/shop.(*Cart).Sum (inline)
+         0     0% 24.76%     10.20s 97.14%  main.main
+"""
+NODE = """\
+ [Bottom up (heavy) profile]:
+   ticks parent  name
+    600   60.0%  /usr/lib/libc.so.6
+    590   98.3%    LazyCompile: *f /srv/a.js:1:2
+
+    100   10.0%  Builtin: Add
+
+It was slow. We do not know why.
+"""
+
+
+def cells(text: str) -> list[list[str]]:
+    run = parse_bytes(text.encode(), "text", "plain")
+    assert run is not None
+    rows = run.tables.get("rows")
+    return [] if rows is None else [list(row) for row in rows["cells"].to_list()]
+
+
+def test_a_list_of_pprof_is_read_below_its_head() -> None:
+    assert cells(PPROF_TOP) == [
+        ["2.60s", "24.76%", "24.76%", "5.20s", "49.52%", "example.com/shop.(*Cart).Sum (inline)"],
+        ["0", "0%", "24.76%", "10.20s", "97.14%", "main.main"],
+    ]
+
+
+def test_callers_go_on_below_a_blank_line_until_the_list_ends() -> None:
+    assert [row[2] for row in cells(NODE)] == [
+        "/usr/lib/libc.so.6",
+        "  LazyCompile: *f /srv/a.js:1:2",
+        "Builtin: Add",
+    ]
+
+
+@pytest.mark.parametrize("line", ["flat", "flat rate 5 %", "ticks total", "ncalls: 5", ""])
+def test_other_lines_are_no_headings(line: str) -> None:
+    assert heading_of(line) is None
+
+
+def test_a_row_of_another_list_does_not_fit() -> None:
+    assert cells_of(CPROFILE, "  9000    3.001    0.000    3.001    0.000 {posix.stat}") is not None
+    assert cells_of(PPROF, "  9000    3.001    0.000    3.001    0.000 {posix.stat}") is None
+    assert cells_of(TICKS_OF_CPP, "   40   66.7%    4.0%  void f(int, int)") == [
+        "40",
+        "66.7%",
+        "4.0%",
+        "void f(int, int)",
+    ]
+
+
+def test_advice_gives_no_rows() -> None:
+    listed = PPROF_TOP[PPROF_TOP.index("      flat") :]
+    assert cells(f"You should see something like this:\n{listed}") == []

@@ -1,0 +1,138 @@
+"""Lists of functions of pprof, cProfile and node --prof: what owns them, flat ones, and what is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from parsers.formats.general.text import profile_lists
+from rules.case.case import Case
+from rules.observers import listed_values
+from rules.observers.function_lists import CALLS, FLAT, HEADINGS, PARENTS, TICKS, observe
+from rules.observers.observer import Sighting
+from rules.signatures.signatures import recognise
+
+
+def case(heading: Sequence[str], *cells: Sequence[str], **params: str) -> Case:
+    rows = [
+        {"part": 1, "table_no": 1, "row_no": n, "line_no": n + 10, "heading": list(heading), "cells": list(row)}
+        for n, row in enumerate(cells, 1)
+    ]
+    named = [
+        {"part": 1, "line_no": n, "scope": "text", "name": k, "value": v} for n, (k, v) in enumerate(params.items(), 1)
+    ]
+    return Case.of_tables({"rows": rows, "params": named}).with_text()
+
+
+def made(heading: Sequence[str], *cells: Sequence[str], **params: str) -> list[Sighting]:
+    return list(observe(case(heading, *cells, **params)))
+
+
+def test_the_headings_are_those_that_the_reader_knows() -> None:
+    assert all(profile_lists.is_heading(heading) for heading in HEADINGS)
+
+
+def test_a_known_function_is_told_with_what_it_calls() -> None:
+    (one,) = made(
+        FLAT,
+        ("0.9s", "9.00%", "9.00%", "4.1s", "41.00%", "runtime.mallocgc"),
+        ("0.8s", "8.00%", "17.00%", "4.1s", "41.00%", "example.com/shop.unknownName"),
+        Type="cpu",
+    )
+    assert one.headline == "runtime.mallocgc has 41 % of the processor time with what it calls (4.1s), 9 % itself"
+    assert (one.name, one.value, one.share, one.lines[0].line_from) == ("total_pct", 41.0, 0.205, 11)
+    assert recognise(**one.seen[0])[0].mechanism == "allocator"
+
+
+def test_a_function_that_owns_a_tenth_is_told_and_the_root_is_none() -> None:
+    cells = (
+        ("3s", "30.00%", "30.00%", "3s", "30.00%", "example.com/shop.price (inline)"),
+        ("0", "0%", "30%", "9.9s", "99.00%", "main.main"),
+    )
+    (one, context) = made(FLAT, *cells, Type="cpu", Duration="20.00s, Total samples = 10.00s (50.00%)")
+    assert one.headline == "example.com/shop.price itself has 30 % of the processor time (3s)"
+    assert context.normal
+    assert context.headline == "The profile has 10.000 s of processor time in 20.000 s: 0.50 processors were used"
+
+
+def test_a_flat_profile_is_normal() -> None:
+    (one,) = made(FLAT, *((f"0.{n}s", f"{n}.00%", "9%", f"0.{n}s", f"{n}.00%", f"f{n}") for n in range(1, 6)))
+    assert one.normal
+    assert one.headline == "The function with most of the samples, f5, has 5 %"
+
+
+def test_a_profile_of_memory_names_no_mechanism_of_a_processor() -> None:
+    (one,) = made(FLAT, ("512MB", "51.00%", "51.00%", "512MB", "51.00%", "bytes.growSlice"), Type="inuse_space")
+    assert one.headline == "bytes.growSlice itself has 51 % of the memory in use (512MB)"
+    assert one.seen == ()
+
+
+@pytest.mark.parametrize("name", ["runtime.futex", "runtime.epollwait", "internal/runtime/syscall.EpollWait"])
+def test_waits_for_work_are_idle(name: str) -> None:
+    (one,) = made(FLAT, ("5s", "50.00%", "50.00%", "5s", "50.00%", name), Type="cpu")
+    assert one.idle
+
+
+def test_calls_of_python_are_told_by_their_own_time_and_by_what_each_took() -> None:
+    looked, checked = made(
+        CALLS,
+        ("1", "0.100", "0.100", "20.000", "20.000", "run.py:3(<module>)"),
+        ("10", "0.500", "0.050", "12.500", "1.250", "/srv/app/watch.py:7(check)"),
+        ("9000", "11.250", "0.001", "11.250", "0.001", "{built-in method posix.stat}"),
+        ("10/2", "0.300", "0.030", "0.900", "0.450", "/srv/app/watch.py:9(walk)"),
+    )
+    assert looked.headline == (
+        "{built-in method posix.stat} itself took 11.250 s of the 20.000 s (56.2 %), in 9,000 calls of 1.25 ms"
+    )
+    assert recognise(**looked.seen[0])[0].mechanism == "repeated-lookup"
+    assert checked.headline == (
+        "/srv/app/watch.py:7(check) was called 10 times and took 1.250 s each with what it calls: 12.500 s of the 20.000 s (62.5 %)"
+    )
+
+
+def test_a_short_run_and_even_times_of_python_say_nothing() -> None:
+    assert made(CALLS, ("1", "0.050", "0.050", "0.050", "0.050", "{time.sleep}")) == []
+    assert made(CALLS, *(("3", "0.500", "0.167", "0.500", "0.167", f"a.py:{n}(f)") for n in range(20))) == []
+
+
+def test_python_that_sleeps_or_waits_for_its_threads_is_idle() -> None:
+    found = made(
+        CALLS,
+        ("9", "30.000", "3.333", "30.000", "3.333", "{method 'acquire' of '_thread.lock' objects}"),
+        ("9", "10.000", "1.111", "10.000", "1.111", "{built-in method time.sleep}"),
+    )
+    assert [bool(s.idle) for s in found] == [True, True]
+
+
+def test_the_collector_of_v8_is_told_from_a_fifth() -> None:
+    rows = ("500", "50.0%", "60.0%", "JavaScript"), ("300", "{}%", "1.0%", "GC"), ("90", "9.0%", "", "Shared libraries")
+    for pct, normal in (("30.0", False), ("19.9", True)):
+        (one,) = made(TICKS, rows[0], ("300", f"{pct}%", "1.0%", "GC"), rows[2])
+        assert (
+            one.headline
+            == f"{pct.removesuffix('.0')} % of the ticks of V8 are in the collector of garbage (GC), 50 % in the program's own JavaScript"
+        )
+        assert one.normal is normal
+        assert recognise(**one.seen[0])[0].mechanism == "garbage-collection"
+    assert made(TICKS, rows[0], rows[2]) == []
+
+
+def test_only_the_outermost_level_of_callers_is_a_part_of_the_whole() -> None:
+    (one,) = made(PARENTS, ("600", "60.0%", "/usr/lib/libc.so.6"), ("590", "98.0%", "  LazyCompile: *f /srv/a.js:1:2"))
+    assert one.headline == "/usr/lib/libc.so.6 itself has 60 % of the ticks of V8 (600)"
+    (one,) = made(TICKS, ("250", "25.0%", "30.0%", "LazyCompile: *f /srv/a.js:1:2"), ("20", "2.0%", "3.0%", "g"))
+    assert one.value == 25.0
+
+
+def test_odd_rows_are_passed_over_and_other_observers_leave_the_lists_alone() -> None:
+    odd = case(
+        FLAT,
+        ("1s", "2%"),
+        ("9s", "90.00%", "90.00%", "9s", "90.00%", "f"),
+        *[("1s", "1.00%", "1%", "1s", "1.00%", "g")] * 4,
+    )
+    assert [s.subject for s in observe(odd)] == ["f"]
+    assert list(listed_values.observe(odd)) == []
+    assert made(FLAT, ("1s", "2%")) == []
+    assert made(("flat", "number"), ("1", "2")) == []
