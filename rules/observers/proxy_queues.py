@@ -1,7 +1,8 @@
 """Where the requests of a proxy or load balancer wait: in its own queue, for the connection, or for the server's answer.
 
 Standing out: the part that holds at least half of the middle request to one server, where that request takes `FELT_S` or
-longer, told with the middle half of it; requests that stand in a queue now. Normal: quicker requests, empty queues.
+longer, told with the middle half of it; requests that stood a second or longer in a queue, and whether all of them stood there
+equally long, as a time limit makes it; requests that stand in a queue now. Normal: quicker requests, empty queues.
 A log has the parts of each request: HAProxy its timers (TR/Tw/Tc/Tr/Ta of `option httplog`, Tw/Tc/Tt of `tcplog`), the
 load balancers of AWS their three times. What HAProxy counts (qcur, qmax) is of one instant.
 Worked example: `front api/web2 0/900/1/99/1000 200`: 0.900 s of 1.000 s in the queue of server web2.
@@ -11,7 +12,7 @@ Configuration Manual, 8.2.2, 8.2.3, 8.4; HAProxy Management Guide, 9.1; Elastic 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,21 @@ LEAST = 5
 
 CITED = 5
 """Number of requests near the middle one that are cited."""
+
+LONG_S = 1.0
+"""Minimum time in seconds in a queue that is told of single requests."""
+
+ALIKE = 3
+"""Minimum number of requests that waited equally long before this is no chance."""
+
+EQUAL = 0.99
+"""Minimum ratio of the shortest of these waits to the longest: work that ends differs by more."""
+
+OFTEN = 0.01
+"""Minimum part of all requests that waited so long before they name a reason: a peak makes a few wait anywhere."""
+
+CONNECTIONS = r" [0-9]+/[0-9]+/[0-9]+/([0-9]+)/\+?[0-9]+ [0-9]+/[0-9]+(?: |$)"
+"""Connections of HAProxy when the request ended: the fourth is how many others the server had (srv_conn, manual 8.2.3)."""
 
 QUEUED, CONNECTING, ANSWERING = "in the proxy's queue", "connecting to the server", "waiting for the server's answer"
 
@@ -79,6 +95,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield where requests wait by server, then the queues of this instant, the longest first."""
     times = [made for shape in SHAPES for made in _requests(case, shape)]
     yield from sorted(times, key=lambda s: -(s.seconds or 0.0))[:MOST]
+    told = {s.lines[0].artifact for s in times if f"of it {QUEUED}" in s.headline}
+    yield from _long(case, told)
     yield from _queues(case)
 
 
@@ -144,7 +162,66 @@ def _sighting(row: Mapping[str, Any], words: str, seconds: float, near: Mapping[
         share=min(1.0, seconds / whole),
         of_s=whole,
         n=row["n"],
+        seen=({"event": "proxy-queue"},) if words == QUEUED else (),
     )
+
+
+def _long(case: CaseTables, told: Collection[int]) -> Iterator[Sighting]:
+    """Yield requests that stood long in HAProxy's queue: those that waited equally long, else where no server has been told."""
+    shape = SHAPES[0]
+    found = pl.col("text").str.extract_groups(shape.pattern).struct
+    queue, whole = (found.field(n).cast(pl.Float64, strict=False) * shape.unit_s for n in ("3", "6"))
+    held = (pl.col("queue") >= LONG_S) & (pl.col("queue") >= HALF * pl.col("whole"))
+    one = pl.struct("queue", "whole", "line_no")
+    rows = (
+        case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], pl.col("text").str.contains(shape.pattern))
+        .select(
+            *PLACE_COLUMNS, "line_no", queue.alias("queue"), whole.alias("whole"), found.field("1").alias("server"),
+            (pl.col("text").str.extract(CONNECTIONS) == "0").alias("alone"),
+        )
+        .filter(pl.col("whole").is_between(0, LONGEST_S))
+        .group_by(PLACE_COLUMNS)
+        .agg(
+            pl.len().alias("all"),
+            held.sum().alias("n"),
+            pl.col("queue").filter(held).min().alias("least"),
+            pl.col("server").filter(held).n_unique().alias("servers"),
+            (pl.col("alone") & held).sum().alias("alone"),
+            one.filter(held).top_k_by(pl.col("queue").filter(held), CITED).alias("worst"),
+        )
+        .filter(pl.col("n") > 0)
+        .collect(engine="streaming")
+    )  # fmt: skip
+    for row in rows.sort("artifact_id").iter_rows(named=True):
+        n, top = row["n"], max(row["worst"], key=lambda w: (w["queue"], -w["line_no"]))
+        equal = n >= ALIKE and row["least"] >= EQUAL * top["queue"]
+        if not equal and row["artifact_id"] in told:
+            continue
+        to = f" to {row['servers']} servers" if row["servers"] > 1 else ""
+        waits = f"{figure(row['least'], 's')} to {figure(top['queue'], 's')}" if n > 1 else figure(top["queue"], "s")
+        alike = ": equally long, as by a time limit" if equal else ""
+        alone = f"; {row['alone']:,} of them went to a server with no other connection at their end (srv_conn 0)"
+        yield Sighting(
+            "wait",
+            QUEUED,
+            f"{n:,} of {row['all']:,} requests{to} stood {waits} {QUEUED}{alike}{alone if row['alone'] else ''}",
+            "queue_s",
+            top["queue"],
+            "s",
+            tuple(Lines(row["artifact_id"], no, no, QUEUED) for no in sorted(w["line_no"] for w in row["worst"])),
+            **place(row),
+            against="the whole request",
+            against_value=top["whole"],
+            seconds=top["queue"],
+            share=min(1.0, top["queue"] / top["whole"]),
+            of_s=top["whole"],
+            n=n,
+            seen=({"event": "proxy-queue-limit"},)
+            if equal
+            else ({"event": "proxy-queue"},)
+            if n >= OFTEN * row["all"]
+            else (),
+        )
 
 
 def _queues(case: CaseTables) -> Iterator[Sighting]:

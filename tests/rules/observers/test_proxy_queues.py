@@ -9,6 +9,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.observer import Sighting
 from rules.observers.proxy_queues import observe
+from rules.signatures.signatures import recognise
 
 
 def logged(*texts: str) -> list[Sighting]:
@@ -67,3 +68,38 @@ def test_a_queue_of_now() -> None:
 
 def test_an_empty_queue_says_nothing() -> None:
     assert counted(("BACKEND", "qcur", 0.0), ("BACKEND", "qmax", 11.0), ("BACKEND", "scur", 9.0)) == []
+
+
+def short(queue: int, answer: int, server: str = "api/node3", used: int = 0) -> str:
+    return f"in {server} 1/{queue}/0/{answer}/{queue + answer + 1} 200 512 2/2/1/{used}/0 0/3"
+
+
+def test_few_requests_that_waited_equally_long_are_told_as_such() -> None:
+    made = logged(short(7003, 40), short(7001, 90, "api/node4"), short(7002, 12, used=3), short(0, 9))
+    (one,) = made
+    assert one.headline == (
+        "3 of 4 requests to 2 servers stood 7.001 s to 7.003 s in the proxy's queue: equally long, as by a time limit;"
+        " 2 of them went to a server with no other connection at their end (srv_conn 0)"
+    )
+    assert [line.line_from for line in one.lines] == [1, 2, 3]
+    assert recognise(**one.seen[0])[0].mechanism == "proxy-queue"
+
+
+def test_few_requests_that_waited_differently_are_told_where_no_server_is() -> None:
+    (one,) = logged(short(7003, 40, used=2), short(1900, 90, used=2))
+    assert one.headline == "2 of 2 requests stood 1.900 s to 7.003 s in the proxy's queue"
+    assert one.seen == ({"event": "proxy-queue"},)
+    assert [s.subject for s in logged(*(http(n, 2, 40, n + 43) for n in (1100, 1200, 1300, 1400, 1500)))] == [
+        "api/node3"
+    ]
+
+
+def test_a_peak_of_few_among_many_names_no_reason() -> None:
+    (one,) = logged(short(2000, 30, used=5), *[short(0, 30)] * 200)
+    assert one.headline == "1 of 201 requests stood 2.000 s in the proxy's queue"
+    assert one.seen == ()
+
+
+@pytest.mark.parametrize("text", [short(999, 10), short(1200, 2400)])
+def test_short_waits_and_slow_servers_are_no_queue(text: str) -> None:
+    assert logged(text) == []
