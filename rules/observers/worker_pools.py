@@ -92,7 +92,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 def _pool(page: Names, named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting]:
     def of(name: str | None) -> float | None:
-        return named[name]["value"] if name in named else None
+        return named[name]["value"] if name is not None and name in named else None
 
     idle, busy, whole, queue = of(page.idle), of(page.busy), of(page.whole), of(page.queue)
     if idle is None or (busy is None and whole is None):

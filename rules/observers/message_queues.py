@@ -1,0 +1,81 @@
+"""Which process of Erlang has many messages waiting, as a crash dump or a listing of processes says.
+
+Standing out: 10,000 messages or more in the queue of one process, told with its name where the lines above have it.
+Normal: shorter queues; the longest is kept as a measure.
+Worked example: `Name: shop_events`, below it `Message queue length: 812345`: 812,345 messages wait for the process shop_events.
+Cost: one filter by name over the counters, one over the params where a queue is long. Source: Erlang/OTP documentation, How to
+interpret the Erlang crash dumps (Message queue length); Erlang Efficiency Guide, Processes; erlang:system_monitor
+(long_message_queue).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+
+OBSERVER = Observer(
+    "message-queues",
+    "Which process does not take its messages?",
+    ("counters",),
+    {
+        "*": "the stack and the first messages of the process with the longest queue (crashdump_viewer, or process_info of a live one)"
+    },
+)
+
+LONG = 10_000.0
+"""Minimum number of messages: a process that keeps up has next to none, and each receive looks through all of them."""
+
+MOST = 5
+ABOVE = 12
+"""Maximum number of lines between a process's name and its queue in a dump."""
+
+QUEUE = r"(?i)^message[ _]queue[ _]len(?:gth)?$"
+NAME = r"(?i)^(?:name|registered[ _]name|spawned as|initial call)$"
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the longest queues of each artifact, or the longest one as a measure."""
+    columns = [*PLACE_COLUMNS, "line_no", "value"]
+    rows = case.scan(
+        "counters", [*columns, "name"], pl.col("name").str.contains(QUEUE) & pl.col("value").is_between(1, 1e15)
+    )
+    top = rows.group_by("artifact_id").agg(pl.struct(*columns[1:]).top_k_by("value", MOST).alias("top"))
+    for of in top.collect(engine="streaming").sort("artifact_id").iter_rows(named=True):
+        a = of["artifact_id"]
+        held = [{**row, "artifact_id": a} for row in sorted(of["top"], key=lambda r: (-r["value"], r["line_no"]))]
+        long = [row for row in held if row["value"] >= LONG]
+        for row in long or held[:1]:
+            named = case.scan(
+                "params",
+                ["artifact_id", "line_no", "name", "value"],
+                (pl.col("artifact_id") == a)
+                & pl.col("line_no").is_between(row["line_no"] - ABOVE, row["line_no"])
+                & pl.col("name").str.contains(NAME),
+            )
+            near = named.sort(
+                pl.col("name").str.to_lowercase().is_in(["name", "registered name"]), "line_no", descending=True
+            )
+            found = near.head(1).collect().to_dicts()
+            who = f"the process {found[0]['value']}" if found else "one process"
+            yield Sighting(
+                "queue",
+                who,
+                f"{figure(row['value'], 'count')} messages wait in the queue of {who}",
+                "messages_waiting",
+                row["value"],
+                "count",
+                (
+                    Lines(a, row["line_no"], row["line_no"], "messages that wait"),
+                    *(Lines(a, f["line_no"], f["line_no"], "the process") for f in found),
+                ),
+                **place(row),
+                against="a process that keeps up",
+                against_value=LONG,
+                share=0.4 if row["value"] >= LONG else None,
+                seen=({"event": "message-queue-long"},),
+                normal=row["value"] < LONG,
+            )
