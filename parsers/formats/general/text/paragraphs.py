@@ -47,6 +47,9 @@ _TITLE = re.compile(
     r"\[(?P<section>[A-Za-z][\w. :/-]{0,60})\]|(?:[=#*-]{2,} ?)(?P<ruled>[A-Za-z][^=#*]{1,60}?)(?: ?[=#*-]{2,}):?"
     r"|(?P<capitals>[A-Z][A-Z0-9]+(?:[ /&,_-]+[A-Z0-9]+){0,7}):?"
 )
+_BLOCK = re.compile(r"[ \t]*(?P<name>Limits|Requests):[ \t]*")
+"""Head of a block of a container's resources: what stands further in is the block's."""
+
 _NUMBER = re.compile(r"[ \t]*[0-9]{1,18}(?:\.[0-9]{1,9})?[ \t]*")
 """All that some commands print: `wc -l`, a file of /proc/sys."""
 
@@ -182,6 +185,7 @@ class Paragraphs:
         self.state.pop("after_log", None)
         self.state.pop("slow", None)
         self.state.pop("time_unit", None)
+        self.state.pop("block", None)
 
     def end_run(self, last: bool) -> None:
         """Decide about the lines that wait; at the end of the part everything is closed."""
@@ -493,6 +497,13 @@ class Paragraphs:
         if mounted := options_of(line):
             self._pairs(no, mounted[1], title=mounted[0])
             return
+        indent = len(line) - len(line.lstrip(" \t"))
+        if (block := state.get("block")) and indent <= block[1]:
+            state.pop("block")
+        if head := _BLOCK.fullmatch(line):
+            state["block"] = [head["name"], indent]
+            self.read.append(no)
+            return
         self._pairs(no, pairs_of(line))
 
     def _measured(self, no: int, op: str, elapsed: float | None, ok: bool | None, text: str) -> None:
@@ -521,7 +532,8 @@ class Paragraphs:
         )
 
     def _pairs(self, no: int, pairs: list[Pair], title: str | None = None) -> None:
-        now, title = self.state.get("now"), title or self.state.get("title")
+        block = self.state.get("block")
+        now, title = self.state.get("now"), title or (block[0] if block else self.state.get("title"))
         for pair in pairs:
             if pair.setting or pair.num is None:
                 # A size such as 128M compares with no other number.

@@ -255,7 +255,7 @@ def _under(heading: Sequence[str], starts: Sequence[int], line: str) -> list[str
     return placed if sum(map(bool, placed)) >= 2 else None
 
 
-_MESSAGES = ("message", "info", "description", "text", "event")
+_MESSAGES = ("message", "msg", "info", "description", "text", "event")
 _SEVERITIES = ("type", "level", "severity", "priority", "leveldisplayname", "entrytype")
 _STATES = ("status", "state", "health", "result")
 _BAD = re.compile(
@@ -274,6 +274,8 @@ def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     ('web: Exited (137) 3 minutes ago', None)
     >>> message_of(["NAME", "STATE", "CKSUM", ""], ["sdb", "FAULTED", "0", "too many errors"])
     'sdb: FAULTED (too many errors)'
+    >>> message_of(["TIME", "REASON", "MSG"], ["2024-01-02T03:04:05Z", "Unhealthy", "Liveness probe failed:"])
+    'Unhealthy: Liveness probe failed:'
     """
     names = [name.lower() for name in heading]
     row = dict(zip(names, cells, strict=False))
