@@ -92,11 +92,11 @@ def _end(
     text += f", exit code {code[0]})" if code else ")"
     text += f" at its memory limit of {figure(mib, 'MiB')}" if at_limit else ""
     text += f", {figure(lived, 's')} after its start" if lived is not None else ""
-    text += (
-        f"; it was started again {figure(restarts['value'], 'count')} times" if restarts and restarts["value"] else ""
-    )
-    cited = [reason[1], started if lived is not None else None, finished if lived is not None else None, restarts]
-    cited += [limit if at_limit else None]
+    if restarts and restarts["value"]:
+        often = "once" if restarts["value"] == 1 else f"{figure(restarts['value'], 'count')} times"
+        text += f"; it was started again {often}"
+    cited = [reason[1], code[1] if code else None, started if lived is not None else None]
+    cited += [finished if lived is not None else None, restarts, limit if at_limit else None]
     yield Sighting(
         "failure",
         "the last run of a container",

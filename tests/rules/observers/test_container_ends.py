@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rules.case.case import Case
 from rules.observers.container_ends import observe
@@ -35,7 +36,9 @@ DESCRIBED = """\
 def made(text: str) -> list[Sighting]:
     run = parse_bytes(text.encode(), "text", "plain")
     assert run is not None
-    tables = {name: run.tables[name].to_dicts() for name in ("params", "counters", "logs") if name in run.tables}
+    tables: dict[str, Any] = {
+        name: run.tables[name].to_dicts() for name in ("params", "counters", "logs") if name in run.tables
+    }
     return list(observe(Case.of_tables(tables).with_text()))
 
 
@@ -50,7 +53,7 @@ def test_a_container_that_was_killed_at_its_limit() -> None:
         " it was started again 6 times"
     )
     assert (one.value, one.unit) == (64.0, "MiB")
-    assert [c.line_from for c in one.lines] == [4, 6, 7, 9, 12]
+    assert [c.line_from for c in one.lines] == [4, 5, 6, 7, 9, 12]
     assert recognise(**one.seen[0])[0].mechanism == "memory-limit"
 
 
