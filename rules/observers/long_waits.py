@@ -27,6 +27,7 @@ from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, fi
 from rules.observers.packet_silence import handshakes, silences, turns
 from rules.observers.talk import Talk, around
 from rules.observers.time_limits import time_limits
+from rules.observers.timed_steps import STARTUP
 from rules.observers.traced import calls, middle, on, seen, union
 from rules.walking.targets import ACCEPTS, POLLS
 from rules.walking.threads import OWN_S, READ_NAMES
@@ -286,6 +287,8 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
     """Yield long ones of tables that have a column of elapsed times."""
     for table, series in (("db_calls", "call"), ("conn_times", "series"), ("logs", "op")):
         column = pl.col("elapsed_s").is_between(0, LONGEST_S)
+        if table == "logs":  # how long a system may take to start, `timed_steps` knows
+            column &= pl.col("op").ne_missing(pl.lit(STARTUP))
         names = [*PLACE_COLUMNS, "line_no", "line_end", series, "elapsed_s", *(["text"] if table == "logs" else [])]
         said = pl.col("text") if table == "logs" else pl.lit(None, pl.String)
         rows = case.scan(table, names, column)

@@ -8,7 +8,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.observer import Sighting
-from rules.observers.timed_steps import observe
+from rules.observers.timed_steps import STARTUP, observe
 from rules.signatures.signatures import recognise
 
 
@@ -96,3 +96,33 @@ def test_how_many_requests_kept_their_connection() -> None:
     assert [line.line_from for line in made.lines][-2:] == [20, 22]
     (made,) = observe(Case.of_tables({"logs": logs, "counters": counts}))
     assert (made.beside, len(made.lines)) == (None, 4), "it was not asked for"
+
+
+def started(text: str) -> list[Sighting]:
+    rows: list[dict[str, Any]] = [{"line_no": 1, "op": STARTUP, "elapsed_s": 1.0, "text": text}]
+    return list(observe(Case.of_tables({"logs": rows})))
+
+
+def test_a_start_of_minutes_is_told_with_its_stage() -> None:
+    (made,) = started("Startup finished in 2.500s (kernel) + 1min 41.250s (userspace) = 1min 43.750s")
+    assert made.headline == "The start of the system took 1 min 44 s, 1 min 41 s of it in the stage userspace"
+    assert not made.normal
+
+
+def test_a_usual_start_is_normal_and_a_slow_firmware_is_not_the_systems() -> None:
+    (made,) = started("Startup finished in 2min 5s (firmware) + 4s (loader) + 3s (kernel) + 9s (userspace) = 2min 21s")
+    assert (made.value, made.normal) == (12.0, True)
+    assert started("Startup finished in 2min 5s (firmware) = 2min 5s") == []
+    assert started("Startup finished") == []
+
+
+def test_equal_times_of_days_cannot_be() -> None:
+    (made,) = seen(*((f"the start of u{n}.service", 40 * 86_400.0) for n in range(4)))
+    assert made.headline == (
+        "4 units are said to have taken the same time to start, 40 days: that cannot be, so these times are wrong"
+    )
+    assert recognise(**made.seen[0])[0].mechanism is None
+    assert all(
+        "cannot be" not in s.headline
+        for s in seen(("the start of a.service", 90_000.0), ("the start of b.service", 9.0))
+    )

@@ -9,12 +9,19 @@ import re
 
 from parsers.formats.general.text.network_lines import UNITS, Measured
 
-_SPAN = r"(?:[0-9]{1,5}(?:d|h|min) ){0,3}[0-9]{1,9}(?:\.[0-9]{1,6})?(?:us|ms|s|min|h)"
+_SPAN = r"(?:[0-9]{1,5}(?:y|month|w|d|h|min) ){0,6}[0-9]{1,9}(?:\.[0-9]{1,6})?(?:us|ms|s|min|h|d|w|month|y)"
 _UNIT = r"(?P<unit>\S{1,200}\.(?:service|target|mount|automount|device|socket|timer|path|slice|scope|swap))"
 _BLAME = re.compile(rf"[ \t]*(?P<took>{_SPAN})[ \t]+{_UNIT}[ \t]*")
 _CHAIN = re.compile(rf"[ \t│├└─|`-]*{_UNIT}(?: @(?P<at>{_SPAN}))?(?: \+(?P<took>{_SPAN}))?[ \t]*")
-_PIECE = re.compile(r"([0-9.]+)(us|ms|s|min|h|d)")
-_LONG = {"min": 60.0, "h": 3600.0, "d": 86400.0}
+_PIECE = re.compile(r"([0-9.]+)(us|ms|month|min|s|h|d|w|y)")
+_LONG = {"min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "month": 2629800.0, "y": 31557600.0}
+"""Units of systemd (src/basic/time-util.h): a month is a twelfth of a year of 365.25 days."""
+
+_STARTUP = re.compile(
+    rf"Startup finished in (?:{_SPAN} \([a-z]{{1,20}}\)(?: \+ )?){{1,6}} ?= ?(?P<took>{_SPAN})[ \t]*\.?"
+)
+STARTUP = "the system's start"
+"""What was timed by the line of systemd about the whole start; its text has the stages."""
 
 _SHELL = re.compile(
     r"(?P<command>\S.{0,200}?)[ \t]+[0-9.]+s user [0-9.]+s system [0-9]+% cpu (?P<took>(?:[0-9]+:){0,2}[0-9]+(?:\.[0-9]+)?) total"
@@ -47,6 +54,8 @@ def timed(line: str, unit: str | None) -> Measured | None:
 
     >>> timed("1min 1.609s NetworkManager.service", None)[:2]
     ('the start of NetworkManager.service', 61.609)
+    >>> timed("Startup finished in 1.5s (kernel) + 1min 2s (userspace) = 1min 3.500s", None)[:2]
+    ("the system's start", 63.5)
     >>> timed("  50%  12012", "ms")[:2], timed("  50%  12012", None)
     (('a request of the load test', 12.012), None)
     >>> timed("make -j4  0.01s user 0.00s system 0% cpu 1:07.50 total", None)[:2]
@@ -60,6 +69,8 @@ def timed(line: str, unit: str | None) -> Measured | None:
         return found["command"], sum(part * 60.0**n for n, part in enumerate(reversed(parts))), None, text
     if "." in line and (found := _BLAME.fullmatch(line)):
         return f"the start of {found['unit']}", _span(found["took"]), None, text
+    if line.startswith("Startup finished in ") and (found := _STARTUP.fullmatch(text)):
+        return STARTUP, _span(found["took"]), None, text
     if (" @" in line or " +" in line) and (found := _CHAIN.fullmatch(line)) and (found["at"] or found["took"]):
         if found["took"]:
             return f"the start of {found['unit']}", _span(found["took"]), None, text

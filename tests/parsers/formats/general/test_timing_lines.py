@@ -22,6 +22,8 @@ def rows_of(text: str, table: str) -> list[dict[str, Any]]:
         ("1min 1.609s NetworkManager.service", None, "the start of NetworkManager.service", 61.609),
         ("      993ms upower.service", None, "the start of upower.service", 0.993),
         ("2h 3min 4s dev-sda1.device", None, "the start of dev-sda1.device", 7384.0),
+        ("1y 2month 3w 4d 5h 6min 7.500s a.mount", None, "the start of a.mount", 38995567.5),
+        ("Startup finished in 1.500s (kernel) + 8s (userspace) = 9.500s", None, "the system's start", 9.5),
         ("  └─docker.service @1min 10.570s +1.281s", None, "the start of docker.service", 1.281),
         ("graphical.target @1min 11.852s", None, "the way to graphical.target", 71.852),
         ("  50%  12012", "ms", "a request of the load test", 12.012),
