@@ -5,7 +5,8 @@ a command (real against user and system together), an HTTP request of `curl -w` 
 rest), a cursor of an SQL trace (parse, execute, fetch; CPU against elapsed), the connections of a listener (starting and
 awaiting the server process, its log, the rest), a traced request (kinds of calls and own code), a line of a log that
 names a whole and its parts (`user=0.03 sys=0.00, real=2.20`), the time model of a database.
-Normal: durations in which no part holds half; they are left out, because nothing can be said of one part.
+Normal: durations in which no part holds half; they are left out, because nothing can be said of one part. Of requests that
+nobody would feel the longest is told with its parts, as normal.
 The measure `request_cpu_pct` is kept of each known duration, normal or not: it speaks against who blames a wait (or the
 processors). Where a trace only bounds it, it is the bound nearer to the middle, and left out between 20 and 50 %.
 Worked example: real 12.4 s, user and system 0.5 s together: 11.9 s of 12.4 s, 96 %, was waiting: waiting_s 11.9.
@@ -235,13 +236,18 @@ def _http(case: CaseTables) -> Iterator[Sighting]:
             *(line.filter(mask).first().alias(f"line_{name}") for name, mask in of.items()),
             series.str.contains(CURLS).all().alias("curl"),
         )
-        .filter((pl.col("time_total") >= FELT_S) & (pl.sum_horizontal(*(pl.col(n).is_not_null() for n in STEPS)) >= 3))
+        .filter((pl.col("time_total") > 0) & (pl.sum_horizontal(*(pl.col(n).is_not_null() for n in STEPS)) >= 3))
         .top_k(200, by="time_total")
         .collect(engine="streaming")
     )
     groups: dict[tuple[int, str], list[tuple[Part, float, dict[str, Any]]]] = {}
+    quick: dict[int, tuple[list[Part], dict[str, Any]]] = {}
     for row in requests.sort("time_total", "seq", descending=[True, False]).iter_rows(named=True):
         parts = _steps(row)
+        if row["time_total"] < FELT_S:
+            quick.setdefault(row["artifact_id"], (parts, row))
+            continue
+        quick[row["artifact_id"]] = ([], row)
         best = holder(parts, row["time_total"])
         if best:
             groups.setdefault((row["artifact_id"], best.name), []).append((best, row["time_total"], row))
@@ -267,6 +273,31 @@ def _http(case: CaseTables) -> Iterator[Sighting]:
             n=len(held),
             seen=best.seen,
         )
+
+    for parts, row in quick.values():
+        if parts:
+            yield _quick(parts, row)
+
+
+def _quick(parts: Sequence[Part], row: Mapping[str, Any]) -> Sighting:
+    """Return the longest request of a listing in which nobody would feel any: it is normal, and told with its largest parts."""
+    whole = row["time_total"]
+    order = sorted((p for p in parts if p.seconds > 0), key=lambda p: -p.seconds)
+    shown = ", ".join(f"{figure(p.seconds, 's')} {p.words}" for p in order[:3])
+    lines = [row["line_time_total"], *(row[f"line_{p.name}"] for p in order[:3])]
+    return Sighting(
+        "split",
+        "a quick request",
+        f"The request took {figure(whole, 's')}" + (f": {shown}" if shown else ""),
+        "duration_s",
+        whole,
+        "s",
+        tuple(Lines(row["artifact_id"], n, n, "a part of the request") for n in dict.fromkeys(lines) if n is not None),
+        **place(row),
+        against="what a person notices",
+        against_value=FELT_S,
+        normal=True,
+    )
 
 
 def _curl_lines(case: CaseTables) -> pl.LazyFrame:

@@ -150,9 +150,3 @@ def test_the_program_runs_between_two_collections() -> None:
     full = "{}: [Full GC (Ergonomics) [PSYoungGen: 2048K->0K(4096K)] [ParOldGen: 8100K->8090K(8192K)] 10148K->8090K(12288K), 3.1 secs]"
     rows = [{"t_local": 9.0 * n, "text": full.format(9.0 * n), "line_no": n} for n in (1, 2)]
     assert list(brief(Case.of_tables({"logs": rows}))) == []
-
-
-@pytest.mark.parametrize(("end", "told"), [(1.0, 0), (2.0, 1), (1.5, 1)])
-def test_one_second_between_whole_seconds_is_no_gap(end: float, told: int) -> None:
-    rows = case((0.0, "a"), (0.0, "b"), (0.0, "c"), (0.0, "d"), (end, "e"))
-    assert len(list(gaps(rows))) == told

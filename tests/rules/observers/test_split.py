@@ -243,7 +243,9 @@ def test_a_collection_that_waited_is_told() -> None:
     assert made.headline == "A line tells of 2.200 s, 2.160 s (98.2 %) waiting"
 
 
-@pytest.mark.parametrize("text", ["[Times: user=9.21 sys=0.03, real=4.71 secs]", "GC(7) User=9.21s Sys=0.03s Real=4.71s"])
+@pytest.mark.parametrize(
+    "text", ["[Times: user=9.21 sys=0.03, real=4.71 secs]", "GC(7) User=9.21s Sys=0.03s Real=4.71s"]
+)
 def test_the_processor_time_of_a_collector_is_not_that_of_a_request(text: str) -> None:
     assert shown(logs=[{"text": text}]) == []
 
@@ -334,3 +336,25 @@ def test_the_figures_of_curl_on_one_line() -> None:
 def test_figures_without_a_word_of_curl_are_something_else() -> None:
     assert shown_of_text(counters=of_curl(None, lookup=0.001, connect=0.004, first=2.0, total=2.01)) == []
     assert shown_of_text(counters=of_curl("MB", namelookup=0.001, connect=0.004, starttransfer=2.0, total=2.01)) == []
+
+
+def test_a_request_that_nobody_feels_is_normal_and_told_with_its_parts() -> None:
+    rows = curl(
+        time_namelookup=0.005, time_connect=0.009, time_appconnect=0.0, time_starttransfer=0.021, time_total=0.022
+    )
+    (made,) = list(observe(Case.of_tables({"conn_times": rows})))
+    assert made.normal
+    words = "12 ms waiting for the first byte of the answer, 5 ms looking the name up, 4 ms connecting"
+    assert made.headline == f"The request took 22 ms: {words}"
+    slow = curl(2, time_namelookup=0.4, time_connect=0.8, time_starttransfer=0.9, time_total=1.2)
+    assert shown(conn_times=[*rows, *slow]) == []
+    assert [s for s in observe(Case.of_tables({"conn_times": [*rows, *slow]})) if s.subject == "a quick request"] == []
+
+
+@pytest.mark.parametrize(
+    ("took", "mechanism"), [(5.006, "resolver-timeout"), (10.02, "resolver-timeout"), (5.2, "name-server-slow")]
+)
+def test_a_look_up_of_a_time_out_names_it(took: float, mechanism: str) -> None:
+    rows = curl(time_namelookup=took, time_connect=took + 0.01, time_starttransfer=took + 0.02, time_total=took + 0.03)
+    (made,) = shown(conn_times=rows)
+    assert recognise(**made.seen[0])[0].mechanism == mechanism
