@@ -68,6 +68,17 @@ EXCERPT = 3
 LONG_S = 60.0
 """Minimum seconds after which a wait for a lock is none in passing; Go tells only whole minutes."""
 
+HOURS_S = 3600.0
+"""Minimum seconds in one call of the system after which it does not return by itself: time-outs of programs are shorter."""
+
+IN_CALL = re.compile(r"syscall\b.*")
+"""States of a goroutine in a call of the system."""
+
+FOR_A_LIVING = re.compile(
+    r"(?i)loop|listen|serve|accept|watch|recv|receive|poll|wait|scan|tail|notif|netlink|signal|subscri|read|worker|pump|copy|forward|tty|stdin|console|run$"
+)
+"""Words in the names of functions that stand in a call until something comes, and that is what they are for."""
+
 SWITCH = frozenset(
     """
     __schedule schedule schedule_timeout io_schedule schedule_preempt_disabled io_schedule_timeout
@@ -425,7 +436,7 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
             against_value=float(of),
             share=n / of,
             n=n,
-            seen=(*_says(first, waited, sure=chosen or n >= CONVOY or again > 1), *first.names()),
+            seen=(*_says(first, waited, sure=chosen or n >= CONVOY or again > 1, chosen=chosen), *first.names()),
         )
 
 
@@ -449,14 +460,21 @@ def _first_own(thread: Thread) -> str:
     return f"; first of the program itself: {own}" if own and own not in thread.place else ""
 
 
-def _says(thread: Thread, waited: float | None, sure: bool) -> tuple[Seen, ...]:
-    """Return what the tool says outright: the wait for a lock that another thread holds; `sure`: it is not in passing."""
+def _says(thread: Thread, waited: float | None, sure: bool, chosen: bool = False) -> tuple[Seen, ...]:
+    """Return what the tool says outright: the wait for a lock that another thread holds, a call that does not return.
+
+    `sure`: the wait is none in passing; `chosen`: of an excerpt, whose stacks somebody took for those that matter.
+    """
     blocked = bool(LOCK_STATE.fullmatch(thread.row["state"] or ""))
     long = (waited or 0.0) >= LONG_S
     if thread.waits_for_lock and (blocked or long):
         return (_blocked(thread, sure or long),)
     if _module_lock(thread):
         return ({"event": "kernel-module-lock"},)
+    if chosen and IN_CALL.fullmatch(thread.row["state"] or "") and (waited or 0.0) >= HOURS_S and thread.own:
+        callers = thread.frames[thread.frames.index(thread.own) :][:PLACE_FRAMES]
+        if not any(FOR_A_LIVING.search(f.rpartition("/")[2].partition(".")[2] or f) for f in callers):
+            return ({"event": "goroutine-in-call"},)
     return tuple(_composed(thread.frames))
 
 

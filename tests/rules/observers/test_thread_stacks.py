@@ -250,3 +250,43 @@ def test_a_handler_that_interrupted_something_else_is_only_a_place(frames: tuple
 def test_a_wait_for_a_lock_inside_an_unknown_module_says_so(frames: tuple[str, ...], event: bool) -> None:
     (made,) = seen(stack(1, None, *frames, lwp=7, kernel=True))
     assert ({"event": "kernel-module-lock"} in made.seen) is event
+
+
+@pytest.mark.parametrize(
+    ("own", "state", "waited", "told"),
+    [
+        ("example.com/shop.(*Journal).Flush", "syscall, 400 minutes", 24_000.0, True),
+        ("example.com/shop.(*Journal).Flush", "syscall, 59 minutes", 3_540.0, False),
+        ("example.com/shop.(*Journal).Flush", "select, 400 minutes", 24_000.0, False),
+        ("example.com/shop.(*Journal).watchLoop", "syscall, 400 minutes", 24_000.0, False),
+        ("example.com/shop.(*Device).ReadRequest", "syscall, 400 minutes", 24_000.0, False),
+    ],
+)
+def test_a_goroutine_that_stands_in_a_call_for_hours(own: str, state: str, waited: float, told: bool) -> None:
+    row = stack(
+        1,
+        "goroutine 7",
+        "syscall.Syscall",
+        "syscall.read",
+        own,
+        "example.com/shop.(*Shop).Close",
+        state=state,
+        waited_s=waited,
+    )
+    found = seen(row)
+    assert any({"event": "goroutine-in-call"} in s.seen for s in found) is told
+
+
+def test_in_a_whole_dump_such_a_call_is_only_a_place() -> None:
+    row = stack(
+        1,
+        "goroutine 7",
+        "syscall.Syscall",
+        "example.com/shop.(*Journal).Flush",
+        state="syscall, 400 minutes",
+        waited_s=24_000.0,
+    )
+    others = [
+        stack(10 * n, f"goroutine {n + 7}", "example.com/shop.work", state="running") for n in range(1, EXCERPT + 2)
+    ]
+    assert not any({"event": "goroutine-in-call"} in s.seen for s in seen(row, *others))
