@@ -32,8 +32,19 @@ CLOCK = r"^([0-9]{1,2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]+)?)(?: ?([AaPp])\.?[Mm]
 NUMBER = r"^[+-]?(?:[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?%?$"
 STAMPS = {"epoch": EPOCH, "iso": ISO, "slashed": SLASHED, "clock": CLOCK}
 ELAPSED_WORDS = r"(?i)elapsed|connect|latency|duration|response|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
-TIMED_WORDS = r"(?i)elapsed|latency|duration|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit|[(_\[ ](?:ms|msec|us|ns|s|sec)[)\] ]?$"
-"""Those of them that say a time by themselves, or a unit; a wide table also counts connections and responses."""
+TIMED_WORDS = r"(?i)elapsed|latency|duration|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
+"""Those of them that say a time by themselves; a wide table also counts connects and responses."""
+
+_UNIT_WORDS = (
+    r"(?P<ms>ms|msecs?|millis(?:ec(?:ond)?s?)?)|(?P<us>us|µs|usecs?|micros(?:ec(?:ond)?s?)?)"
+    r"|(?P<ns>ns|nsecs?|nanos(?:ec(?:ond)?s?)?)|(?P<s>s|secs?|seconds?)"
+)
+_UNIT_APART = re.compile(rf"[(_\[ ./-](?:{_UNIT_WORDS})[)\] ]?$", re.IGNORECASE)
+_UNIT_JOINED = re.compile(
+    r"(?:(?<=[a-z0-9])(?:(?P<ms>M[sS]|Msecs?|Millis(?:econds)?)|(?P<us>U[sS]|Usecs?|Micros(?:econds)?)"
+    r"|(?P<ns>N[sS]|Nsecs?|Nanos(?:econds)?)|(?P<s>S|Secs?|Seconds))"
+    r"|(?:elapsed|latency|duration|time)(?P<ms_>ms|millis))$"
+)
 
 NARROW = 12
 """Maximum number of columns of a list in which somebody timed connects; wider ones are what a program says of itself."""
@@ -127,6 +138,18 @@ def kind_of(cells: Sequence[str]) -> str:
     return "text"
 
 
+def unit_of(name: str) -> str | None:
+    """Return the unit (a key of UNITS) that ends the name of a column, None if it says none.
+
+    The unit stands apart (`_ms`, `(ms)`, `.millis`) or begins with a capital, as in names of programs.
+
+    >>> [unit_of(name) for name in ("wait_ms", "tookMillis", "latency (us)", "elapsedSeconds", "durationms", "status", "elapsed")]
+    ['ms', 'ms', 'us', 's', 'ms', None, None]
+    """
+    found = _UNIT_APART.search(name) or _UNIT_JOINED.search(name)
+    return found.lastgroup.rstrip("_") if found and found.lastgroup else None
+
+
 def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]:
     """Guess the roles of columns from the kinds of their cells and their names; return them with the reason in words."""
     time = next((n for n, kind in enumerate(kinds) if kind in STAMPS), None)
@@ -138,15 +161,18 @@ def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]
         return columns, "the names are those of JMeter's list of results, whose times are in ms"
     wide = len(names) > NARROW
     timed = [
-        n for n in numbers if re.search(ELAPSED_WORDS, names[n]) and not (wide and not re.search(TIMED_WORDS, names[n]))
+        n
+        for n in numbers
+        if re.search(ELAPSED_WORDS, names[n])
+        and not (wide and not re.search(TIMED_WORDS, names[n]) and unit_of(names[n]) is None)
     ]
     elapsed = timed[0] if timed else None
     label = texts[0] if len(texts) == 1 else None
     clock = "no column holds stamps" if time is None else f"column {time + 1} holds stamps"
     if elapsed is not None:
-        unit = re.search(r"(?i)[(_\[ ](ms|msec|us|ns|s|sec)[)\] ]?$", names[elapsed])
-        unit_s = UNITS.get({"msec": "ms", "sec": "s"}.get(unit[1].lower(), unit[1].lower()), 1.0) if unit else 1.0
-        return Columns(time, elapsed, unit_s, label), f"{clock}; {names[elapsed]!r} sounds like a time taken"
+        return Columns(
+            time, elapsed, UNITS[unit_of(names[elapsed]) or "s"], label
+        ), f"{clock}; {names[elapsed]!r} sounds like a time taken"
     return Columns(time=time, label=label, values=tuple(numbers)), f"{clock}; the other numbers are taken as counters"
 
 

@@ -154,3 +154,21 @@ def test_the_rows_of_a_listing_are_named_by_the_words_that_differ():
 def test_a_unit_says_a_time_in_a_wide_table_as_well():
     named = wide(13).replace(b"connect", b"connect_ms", 1)
     assert read_bytes(named).table("conn_times")["elapsed_s"].to_list() == [0.022] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("durationMillis", 0.25),
+        ("responseTimeMs", 0.25),
+        ("elapsed (us)", 0.00025),
+        ("latency.nanos", 2.5e-7),
+        ("elapsedms", 0.25),
+        ("responseSeconds", 250.0),
+        ("elapsed", 250.0),
+    ],
+)
+def test_a_unit_in_the_name_of_a_column_is_heeded(name, seconds):
+    rows = "".join(f"2030-05-01T10:00:0{n}Z,{250 + n}\n" for n in range(4))
+    times = read_bytes(f"ts,{name}\n{rows}".encode()).table("conn_times")["elapsed_s"]
+    assert times[0] == pytest.approx(seconds)

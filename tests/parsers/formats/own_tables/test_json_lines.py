@@ -51,3 +51,8 @@ def test_a_cut_behind_the_head_changes_only_the_tail():
     part = read_bytes("\n".join(lines[:500]).encode()).table("counters")
     assert part.equals(whole.filter(whole["line_no"] <= 500))
     assert read_bytes("\n".join(lines).encode(), limits=Limits(block_bytes=700)).table("counters").equals(whole)
+
+
+def test_a_unit_that_a_key_of_a_program_ends_with_is_heeded():
+    content = b"".join(b'{"ts": %d, "attr": {"durationMillis": %d}}\n' % (1598877345 + n, 120 + n) for n in range(4))
+    assert read_bytes(content).table("conn_times")["elapsed_s"].to_list() == pytest.approx([0.12, 0.121, 0.122, 0.123])
