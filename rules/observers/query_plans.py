@@ -1,8 +1,8 @@
 """What a measured plan of a statement shows: which node takes the time, whose estimate is far off, what is thrown away.
 
 Standing out: a node with a third of the plan's time by itself (its children's time left out); rows that differ from the
-estimate by ten times or more; nodes repeated a thousand times or more; filters that throw away ten times what they keep;
-sorts and hashes on disk. Normal: less. Without measures (plain EXPLAIN) nothing is said about time.
+estimate by ten times or more; nodes repeated a thousand times or more; filters that throw away ten times what they keep
+(`Rows Removed by Filter` of PostgreSQL, a node `Filter` above a scan of a whole table of MySQL); sorts and hashes on disk. Normal: less. Without measures (plain EXPLAIN) nothing is said about time.
 Worked example: `Hash Join (... rows=10 ...) (actual time=0.1..5012.3 rows=100000 loops=1)` above a scan of 4,900 ms: the scan takes
 97.8 %, and the join gave 10,000 times the rows that were expected.
 Beside the node with most time stands what else tells of it: its time with the nodes below it, the pages that a scan read for
@@ -71,6 +71,8 @@ _EXPECTED = re.compile(rf"\(cost=[^()]{{0,60}} rows=({_N})")
 _AROUND = ' \t"|+'
 """What clients print around a line."""
 
+_WHOLE = re.compile(r"(?:Table|Index|Covering index) scan on (?!<)")
+"""Names of nodes of MySQL that read a table from end to end, and no temporary one."""
 _DONE = re.compile(rf"(?:Execution|Total)(?: |-)?(?:[Tt]ime|runtime): ({_N}) ms.*")
 _GONE = re.compile(r"Rows Removed by (?:Filter|Join Filter|Index Recheck): (\d{1,18}).*")
 _SORT = re.compile(r"Sort Method: (.{1,40}?) +Disk: (\d{1,15})kB.*")
@@ -151,6 +153,7 @@ def _plan(
     if timed and whole > 0:
         yield from _times(nodes, notes, timed, whole, done)
     yield from _estimates(nodes, whole)
+    yield from _filters(nodes, whole)
     for node in sorted((n for n in timed if n["loops"] >= LOOPS), key=lambda n: -n["ms"])[:1]:
         text = f"{node['name']} ran {node['loops']:,.0f} times, {figure(node['each'] / 1e3, 's')} each"
         yield _told(node, text, "loops_count", node["loops"], "count", share=_part(node["ms"], whole), role="loops")
@@ -190,8 +193,11 @@ def _times(
         normal=part < HOLDS or whole < FELT_MS,
         beside=beside,
     )
+    if done is None and len(nodes) > 1 and nodes[0]["ms"] == whole and nodes[0]["rows"] is not None:
+        done = nodes[0]  # MySQL prints no sum below the plan
     if done is not None:
-        text = f"The plan took {figure(whole / 1e3, 's')}"
+        rows = f" and gave {nodes[0]['rows']:,.0f} rows" if nodes[0]["rows"] is not None else ""
+        text = f"The plan took {figure(whole / 1e3, 's')}{rows}"
         yield Sighting(
             "split",
             "execution time",
@@ -234,16 +240,35 @@ def _besides(
 
 
 def _own(nodes: Sequence[dict[str, Any]]) -> dict[int, float]:
-    """Return the time of each node without that of its children, by where their arrows stand."""
-    own = {id(n): n["ms"] or 0.0 for n in nodes}
+    """Return the time of each node without that of its children, by where their arrows stand.
+
+    A scan of a temporary table of MySQL prints only its own time, not that of filling the table: a node takes at least
+    the time of a child that did not run more often than itself (workers of PostgreSQL run side by side below a Gather).
+    """
+    parents = _parents(nodes)
+    whole = {id(n): n["ms"] or 0.0 for n in nodes}
+    for node in reversed(nodes):
+        above = parents.get(id(node))
+        if above is not None and above["ms"] is not None and node["loops"] <= above["loops"]:
+            whole[id(above)] = max(whole[id(above)], whole[id(node)])
+    own = dict(whole)
+    for node in nodes:
+        if (above := parents.get(id(node))) is not None:
+            own[id(above)] = max(0.0, own[id(above)] - whole[id(node)])
+    return own
+
+
+def _parents(nodes: Sequence[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Return the parent of each node that has one, by where their arrows stand."""
+    parents: dict[int, dict[str, Any]] = {}
     open_: list[dict[str, Any]] = []
     for node in nodes:
         while open_ and open_[-1]["at"] >= node["at"]:
             open_.pop()
-        if open_ and node["ms"]:
-            own[id(open_[-1])] = max(0.0, own[id(open_[-1])] - node["ms"])
+        if open_:
+            parents[id(node)] = open_[-1]
         open_.append(node)
-    return own
+    return parents
 
 
 def _estimates(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
@@ -272,6 +297,36 @@ def _estimates(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighti
             against_value=node["expected"],
             share=0.4 if whole >= FELT_MS else 0.15,
             n=int(min(node["loops"], 1e15)),
+        )
+
+
+def _filters(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
+    """Yield the filter (a node of its own in MySQL) that keeps the smallest part of what a scan of a whole table reads."""
+    found = []
+    parents = _parents(nodes)
+    for scan in nodes:
+        above = parents.get(id(scan))
+        if above is None or not above["name"].startswith("Filter: ") or not _WHOLE.match(scan["name"]):
+            continue
+        if above["rows"] is None or scan["rows"] is None or above["loops"] != scan["loops"]:
+            continue
+        read, kept = scan["rows"] * scan["loops"], above["rows"] * above["loops"]
+        if read - kept >= max(OFF_ROWS, REMOVED * max(kept, 1.0)):
+            found.append((read, kept, scan, above))
+    for read, kept, scan, above in sorted(found, key=lambda x: -x[0])[:1]:
+        took = f" in {figure(scan['ms'] / 1e3, 's')}" if scan["ms"] else ""
+        log = whole >= FELT_MS and read - kept >= WASTED * max(kept, 1.0)
+        yield Sighting(
+            "plan",
+            above["name"],
+            f"{scan['name']} read {read:,.0f} rows{took}; the filter above it kept {kept:,.0f}",
+            "rows_removed_count",
+            read - kept,
+            "count",
+            (_line(scan["row"], "rows read"), _line(above["row"], "rows kept")),
+            **place(above["row"]),
+            share=_part(above["ms"] or 0.0, whole),
+            seen=({"log": f"filter kept little: {scan['name']}"},) if log else (),
         )
 
 

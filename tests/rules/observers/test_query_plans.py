@@ -138,3 +138,48 @@ def test_the_time_of_a_plan(ms: str, normal: bool) -> None:
         f"Result  (cost=0.0..1.0 rows=1 width=4) (actual time=0.1..9.0 rows=1 loops=1)\nExecution Time: {ms} ms"
     )
     assert [s.normal for s in made if s.name == "plan_s"] == [normal]
+
+
+TEMPORARY = """\
+-> Sort: t.total  (actual time=9000.1..9000.2 rows=7 loops=1)
+    -> Table scan on <temporary>  (actual time=0.01..0.02 rows=7 loops=1)
+        -> Aggregate using temporary table  (actual time=9000.0..9000.0 rows=7 loops=1)
+            -> Filter: (t.code = 'a')  (cost=90.1 rows=900) (actual time=1.0..8900.0 rows={kept} loops=1)
+                -> {scan}  (cost=90.1 rows=900000) (actual time=0.1..1200.0 rows=900000 loops=1)
+"""
+
+
+def test_a_scan_of_a_temporary_table_does_not_hide_what_filled_it() -> None:
+    made = plan(TEMPORARY.format(scan="Table scan on t", kept=900))
+    assert made[0].headline.startswith(
+        "Filter: (t.code = 'a') took 7.700 s by itself (8.900 s with the nodes below it)"
+    )
+    assert [s.headline for s in made if s.name == "plan_s"] == ["The plan took 9.000 s and gave 7 rows"]
+
+
+def test_workers_side_by_side_take_nothing_from_the_nodes_above() -> None:
+    made = plan(
+        "Sort  (cost=1.0..2.0 rows=90 width=4) (actual time=1.0..900.0 rows=90 loops=1)\n"
+        "  ->  Gather  (cost=1.0..2.0 rows=90 width=4) (actual time=1.0..300.0 rows=90 loops=1)\n"
+        "        ->  Parallel Seq Scan on t  (cost=1.0..2.0 rows=30 width=4) (actual time=1.0..290.0 rows=30 loops=3)\n"
+    )
+    assert "next is Sort with 0.600 s" in (made[0].beside or "") or made[0].headline.startswith("Sort took 0.600 s")
+
+
+@pytest.mark.parametrize(
+    ("scan", "kept", "told", "blamed"),
+    [
+        ("Table scan on t", 900, True, True),
+        ("Covering index scan on t using code", 900, True, True),
+        ("Table scan on t", 50000, True, False),
+        ("Table scan on t", 90000, False, False),
+        ("Index lookup on t using code", 900, False, False),
+        ("Table scan on <temporary>", 900, False, False),
+    ],
+)
+def test_a_filter_above_a_scan_of_a_whole_table(scan: str, kept: int, told: bool, blamed: bool) -> None:
+    made = [s for s in plan(TEMPORARY.format(scan=scan, kept=kept)) if s.name == "rows_removed_count"]
+    assert [bool(s.seen) for s in made] == ([blamed] if told else [])
+    if blamed:
+        assert made[0].headline.endswith("read 900,000 rows in 1.200 s; the filter above it kept 900")
+        assert [line.line_from for line in made[0].lines] == [5, 4]
