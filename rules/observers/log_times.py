@@ -79,8 +79,15 @@ BEGINS = (
 WAITS = BEGINS + r"|(?i:\bwait(?:s|ing)?\b|\.\.\.$)|^(?:\S+: )?[A-Z]?[a-z]{2,}ing\b"
 """Words behind which a log may be silent because of what they say."""
 
-COLLECTED = r"[0-9][KMGT]B?->[0-9]|[0-9]->[0-9]+->[0-9]|[0-9]\) -> [0-9]"
-"""Sizes before and after a collection: such a line tells of what is over, and the program runs until the next one."""
+OVER = (
+    r"(?i)\bslow[ _-]?(?:query|queries|statement|sql|command)\b"
+    r"|\b(?:took|elapsed|duration|finished in|completed in|executed in)[ :=(]*[0-9]"
+    r"|[0-9][KMGT]B?->[0-9]|[0-9]->[0-9]+->[0-9]|[0-9]\) -> [0-9]"
+)
+"""Entries that are written when something has ended: what follows them later was not begun by them.
+
+The sizes before and after a collection are one: the program runs until the next.
+"""
 
 ENDS = (
     r"(?i)\b(?:answer\w*|respon\w+|repl(?:y|ied)|complete\w*|completing|completion|finish\w*|done|end(?:ed)?"
@@ -253,7 +260,7 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
         before["text"].alias("said"),
         pl.len().over(key).alias("n"),
     )
-    begun = pl.col("said").str.contains(WAITS) & ~pl.col("said").str.contains(COLLECTED)
+    begun = pl.col("said").str.contains(WAITS) & ~pl.col("said").str.contains(OVER)
     told = told.filter((pl.col("n") <= REGULAR) & pl.col("gap").is_between(GAP_S, LONGEST_S) & begun)
     for row in told.collect(engine="streaming").sort("gap", descending=True).head(MOST).iter_rows(named=True):
         a, took = row["artifact_id"], float(row["gap"])
@@ -338,6 +345,7 @@ def steps(case: CaseTables) -> Iterator[Sighting]:
             text.shift(1).over(key).alias("said"),
         )
         .filter(pl.col("gap").is_between(0, LONGEST_S) & pl.col("said").str.contains(BEGINS) & text.str.contains(ENDS))
+        .filter(~pl.col("said").str.contains(OVER))
     )
     kinds = [*PLACE_COLUMNS, "from", "to"]
     made = (

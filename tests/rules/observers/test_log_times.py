@@ -150,3 +150,10 @@ def test_the_program_runs_between_two_collections() -> None:
     full = "{}: [Full GC (Ergonomics) [PSYoungGen: 2048K->0K(4096K)] [ParOldGen: 8100K->8090K(8192K)] 10148K->8090K(12288K), 3.1 secs]"
     rows = [{"t_local": 9.0 * n, "text": full.format(9.0 * n), "line_no": n} for n in (1, 2)]
     assert list(brief(Case.of_tables({"logs": rows}))) == []
+
+
+@pytest.mark.parametrize("said", ["Slow query", "query executed in 12 ms", "request 7: took=4100 ms, rows sent"])
+def test_an_entry_that_is_written_at_the_end_begins_nothing(said: str) -> None:
+    """A log of slow statements is silent between two of them because nothing was slow."""
+    assert list(brief(case((0.0, said), (13.0, "Slow query")))) == []
+    assert list(steps(case((0.0, f"{said} id=7"), (13.0, "id=7 done"), (14.0, "id=8 done")))) == []
