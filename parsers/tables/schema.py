@@ -530,7 +530,12 @@ client_pid INT - : client process
 state TEXT - : state
 event TEXT - : wait event
 logon_text TEXT - : logon time as printed
-last_call_s NUM s : since the last call
+last_call_s NUM s : since the last call, or how long in its state
+wait_class TEXT - : class of the wait event
+wait_s NUM s : how long in its wait
+blocked_by INT - : session that it waits for
+verb TEXT - : first words of its statement
+xact_text TEXT - : start of its transaction as printed
 xmin INT - : oldest transaction whose rows the session may still see
 
 db_waits: wait events

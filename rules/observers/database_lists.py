@@ -19,10 +19,13 @@ from typing import Any
 
 import polars as pl
 
+from parsers.columns.statement_verbs import verb
+from parsers.text.times import wall_seconds
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.blockers import LOCKED_S, MANY, Waiting, chains, of_tables
 from rules.observers.near_limit import UNLIMITED
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
-from rules.signatures.signatures import recognise
+from rules.signatures.signatures import Seen, recognise
 
 OBSERVER = Observer(
     "database-lists",
@@ -103,7 +106,32 @@ SECONDS = (
     "time",
     "wait_seconds",
     "duration_s",
+    "waited",
+    "wait_age",
+    "wait_duration",
+    "waiting_for",
+    "blocked_for",
+    "dur",
+    "duration",
+    "age",
+    "query_age",
+    "runtime",
+    "run_time",
 )
+STATEMENTS = (
+    "query",
+    "statement",
+    "q",
+    "sql_text",
+    "current_query",
+    "blocked_query",
+    "blocked_statement",
+    "info",
+    "current_statement",
+    "text",
+    "sql",
+)
+"""Columns that hold a statement, whole or its beginning."""
 MILLIS = ("wait_time_ms", "wait_duration_ms", "waittime", "total_elapsed_time", "wait_time")
 LOCKED = (
     "relation",
@@ -314,48 +342,93 @@ def _blocked(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
     columns = [n for n in (*sorted(WAITS_FOR), "blk") if n in names]
     if not columns or not names & set(WHO):
         return
-    waiting: dict[str, list[Listed]] = {}
+    found = []
     for one in listing:
-        by = one.first(columns)
-        who = one.first(WHO)
+        by, who = one.first(columns), one.first(WHO)
+        if who is None:
+            continue
         holder = by[1].strip("{} ").split(",")[0] if by else ""
-        if by and _number(holder) not in (0.0, None) and who and who[1] != holder:
-            waiting.setdefault(holder, []).append(one)
-    blocked = {w[1] for held in waiting.values() for one in held if (w := one.first(WHO))}
-    for holder, held in sorted(waiting.items(), key=lambda x: (x[0] in blocked, -len(x[1])))[:TOLD]:
-        one = max(held, key=lambda x: _waited(x) or 0.0)
-        since = _waited(one)
-        root = "" if holder in blocked else ", which waits for nobody itself"
-        longest = f", the longest for {figure(since, 's')}" if since else ""
-        many = f"{len(held):,} sessions wait" if len(held) > 1 else f"Session {(one.first(WHO) or ('', '?'))[1]} waits"
-        own = next((x for x in listing if (w := x.first(WHO)) and w[1] == holder), None)
-        does = (
-            (own.first(("state", "status", "blocking_state", "command", "program_name")) or ("", ""))[1] if own else ""
+        waits = by is not None and _number(holder) not in (0.0, None) and who[1] != holder
+        event, wait_class, statement = one.first(WAITS), one.first(("wait_class",)), one.first(STATEMENTS)
+        state = one.first(("state", "status", "blocking_state", "command", "program_name"))
+        found.append(
+            Waiting(
+                who[1],
+                one.row,
+                one.line(f"waited for: {who[1]}"),
+                holder if waits else None,
+                one.line(f"waits for {holder}", by[0]) if by and waits else None,
+                _waited(one) if waits else None,
+                event[1] if event else None,
+                wait_class[1] if wait_class else None,
+                state[1] if state else None,
+                verb(statement[1]) if statement else None,
+                None if waits else _waited(one),
+            )
         )
-        text = f"{many} for session {holder}{f' ({does})' if does else ''}{root}{longest}"
-        lines = _lines(
-            *((own.line(f"waited for: {holder}"),) if own else ()),
-            *(
-                x.line(f"waits for {holder}", (x.first(columns) or (None,))[0])
-                for x in [one, *(h for h in held if h is not one)][:CITED]
-            ),
-        )
-        event = one.first(WAITS)
-        yield Sighting(
-            "wait",
-            f"session {holder}",
-            text,
-            "blocked_sessions_count",
-            float(len(held)),
-            "count",
-            lines,
-            **place(one.row),
-            against="all sessions that are listed",
-            against_value=float(len(listing)),
-            share=max(0.6, min(1.0, len(held) / len(listing))),
-            n=len(held),
-            seen=({"event": event[1]},) if event else (),
-        )
+    yield from chains(found)
+
+
+def _clock(text: str) -> float | None:
+    """Return a stamp as seconds, of a day if it names none; None for any other text."""
+    found = re.match(r"\s*(?:(\d{4})-(\d\d)-(\d\d)[ T])?(\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)", text)
+    if found is None:
+        return None
+    day = wall_seconds(int(found[1]), int(found[2]), int(found[3])) if found[1] else 0.0
+    return None if day is None else day + int(found[4]) * 3600 + int(found[5]) * 60 + float(found[6])
+
+
+def _flagged(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield the sessions that wait for a lock (`waiting` of PostgreSQL before 9.6), with the statement that waits for longest.
+
+    Locks of PostgreSQL are given in the order in which they are asked for: reads that began to wait behind a statement
+    that wants a whole table wait for that one.
+    """
+    start = next((n for n in ("query_start", "xact_start") if n in names), None)
+    if "waiting" not in names or start is None or not names & {"state", "query", "current_query", "substr", "left"}:
+        return
+    waiting = [one for one in listing if one.of["waiting"].strip().lower() in ("t", "true") and _known(one.of[start])]
+    running = [one for one in listing if one.of["waiting"].strip().lower() in ("f", "false")]
+    if not waiting:
+        return
+    waiting.sort(key=lambda one: one.of[start])  # of one server and zone, so that the text sorts as the time does
+    first = waiting[0]
+    verbs = {id(one): verb((one.first((*STATEMENTS, "substr", "left")) or ("", ""))[1]) for one in waiting}
+    what = verbs[id(first)]
+    reads = [one for one in waiting[1:] if verbs[id(one)] == "SELECT"]
+    later = f"; {len(reads):,} reads (SELECT) that began later wait too" if reads and of_tables(what) else ""
+    clocks = [t for one in listing if (t := _clock(one.of[start])) is not None]
+    began = _clock(first.of[start])
+    ago = max(clocks) - began if began is not None else None
+    before = f", {figure(ago, 's')} before the newest statement of the list" if ago else ""
+    text = (
+        f"{len(waiting):,} of {len(listing):,} sessions wait for a lock (waiting), the longest since {first.of[start]}{before}"
+        + (f": {what}" if what else "")
+        + later
+        + (f"; {len(running):,} wait for none" if running else "")
+    )
+    seen: tuple[Seen, ...] = ({"log": f"sessions wait behind {what}"},) if later else ()
+    seen = () if ago is not None and ago < LOCKED_S and len(waiting) < MANY else seen
+    if not seen and "SELECT" in verbs.values():
+        seen = ({"log": "reads wait behind a session"},)
+    yield Sighting(
+        "wait",
+        f"{what or 'a statement'} since {first.of[start]}",
+        text,
+        "waiting_sessions_count",
+        float(len(waiting)),
+        "count",
+        _lines(
+            *(one.line("waits for a lock") for one in waiting[:CITED]),
+            *(one.line("does not wait") for one in running[:1]),
+        ),
+        **place(first.row),
+        against="all sessions that are listed",
+        against_value=float(len(listing)),
+        share=max(0.6, len(waiting) / len(listing)),
+        n=len(waiting),
+        seen=seen,
+    )
 
 
 def _waited(one: Listed) -> float | None:
@@ -805,6 +878,7 @@ def _lines(*lines: Lines) -> tuple[Lines, ...]:
 _READERS: tuple[Callable[[frozenset[str], Sequence[Listed]], Iterator[Sighting]], ...] = (
     _ungranted,
     _blocked,
+    _flagged,
     _waits,
     _replica,
     _standbys,

@@ -2,10 +2,11 @@
 
 Standing out: sessions that wait for a lock of a row or table for a second or longer, or three of them at once; five sessions
 or more of one state that were left at a fixed distance in time, as by a job that never gives them back. Normal: idle sessions,
-background processes and other waits, which are told as measures with the longest of each state. Of sessions that keep an old
+background processes and other waits, which are told as measures with the longest of each state. Where the list names blockers,
+it is told for whom sessions wait (`blockers.py`). Of sessions that keep an old
 view of the rows (`xmin`), the oldest is told beside: a vacuum removes nothing that it may still see.
 Worked example: `| 9 | app | web1 | shop | Query | 140 | Waiting for table metadata lock | ...`, the only one that is not
-asleep: 1 session of 60, 100 % of those that have something to do.
+asleep: 1 listed session of 60, 100 % of those that have something to do.
 Cost: one aggregation over the listed sessions. Source: MySQL Reference Manual, SHOW PROCESSLIST; PostgreSQL documentation,
 pg_stat_activity; Oracle Database Reference, V$SESSION.
 """
@@ -14,12 +15,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.blockers import Waiting, chains
 from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import recognise
 
@@ -57,6 +59,15 @@ HOLDING = "idle in transaction"
 RESTING = r"idle|sleep(?:ing)?|inactive|daemon|binlog dump(?: gtid)?|background|dormant"
 """States of sessions that have nothing to do. One that is idle in a transaction may hold locks."""
 
+AT_WORK = r"(?:Extension|Activity|Timeout)(?::.*)?"
+"""Events of background workers of PostgreSQL that wait for their next work."""
+
+COMMANDS = r"Sleep|Query|Connect|Daemon|Execute|Binlog Dump(?: GTID)?|Killed|Prepare|Field List|Init DB|Quit|Close stmt|Fetch|Slave_(?:IO|SQL|worker)"
+"""Commands of MySQL (the column state): beside them the event is the thread's state, which may be work."""
+
+MOST_SESSIONS = 20_000
+"""Maximum number of sessions of listings with blockers that are looked at."""
+
 LONGEST_S = 3650 * 86400.0
 """Maximum believable time in seconds since the last call of a session."""
 
@@ -74,6 +85,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield how many sessions of a database do or wait for the same, and those that were left one by one."""
     key = [*PLACE_COLUMNS, "state", "event"]
     columns = [*key, "line_no", "line_end", "sid", "db_user", "db_name", "program", "machine", "last_call_s", "xmin"]
+    columns += ["blocked_by", "wait_class", "wait_s", "verb", "xact_text"]
     rows = case.scan("sessions", columns).with_columns(pl.col("xmin").max().over("artifact_id").alias("newest"))
     since = pl.col("last_call_s").filter(pl.col("last_call_s").is_between(0, LONGEST_S))
     groups = (
@@ -92,6 +104,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             .alias("lines"),
             pl.struct("xmin", "newest", "sid", "program").sort_by("xmin", nulls_last=True).first().alias("oldest"),
             since.max(),
+            pl.col("blocked_by").is_not_null().sum().alias("waiting"),
             pl.col("line_no", "line_end", "sid")
             .filter(pl.col("last_call_s") == since.max())
             .first()
@@ -108,6 +121,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         busy[row["artifact_id"]] = busy.get(row["artifact_id"], 0) + (0 if _rests(row) else row["n"])
     waits = [row for row in found if _waits_for_lock(row)]
     waits += [r for r in found if _holds(r) and r not in waits][:TOP]
+    yield from _chains(rows)
+    yield from _oldest_transaction(rows)
     for row in [*waits, *(r for r in found[:TOP] if r not in waits)]:
         yield _alike(row, busy[row["artifact_id"]], waits=_waits_for_lock(row))
     for row in found[:TOP]:
@@ -117,11 +132,76 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             yield _one_by_one(row, step)
 
 
+def _chains(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield for whom the sessions of each listing wait, where it names their blockers."""
+    listed = rows.filter((pl.col("blocked_by").is_not_null().any()).over("artifact_id") & pl.col("sid").is_not_null())
+    for _, part in (
+        listed.head(MOST_SESSIONS)
+        .collect(engine="streaming")
+        .sort("line_no")
+        .group_by("artifact_id", maintain_order=True)
+    ):
+        yield from chains([_waiting(row) for row in part.iter_rows(named=True)])
+
+
+def _oldest_transaction(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield which listed session has the oldest transaction. How old it is, only the time of the listing would tell."""
+    open_ = rows.filter(pl.col("xact_text").str.contains(r"^[0-9]{4}-[0-9]{2}-[0-9]{2} "))
+    made = (
+        open_.group_by(PLACE_COLUMNS)
+        .agg(
+            pl.len().alias("n"),
+            pl.struct("line_no", "line_end", "sid", "program", "state", "verb", "xact_text")
+            .sort_by("xact_text")
+            .first()
+            .alias("of"),
+        )
+        .collect(engine="streaming")
+    )
+    for row in made.iter_rows(named=True):
+        of = row["of"]
+        last = min(of["line_end"] or of["line_no"], of["line_no"] + MOST_LINES - 1)
+        who = ", ".join(str(x) for x in (of["program"], of["state"], of["verb"]) if x)
+        yield Sighting(
+            "sessions",
+            f"transaction of session {of['sid']}",
+            f"The oldest of the {row['n']:,} listed transactions began at {of['xact_text']}: session {of['sid']}"
+            + (f" ({who})" if who else "")
+            + "; it may still see rows as they were then",
+            "transactions_count",
+            float(row["n"]),
+            "count",
+            (Lines(row["artifact_id"], of["line_no"], last, "oldest transaction"),),
+            **place(row),
+            against="all listed transactions",
+            against_value=float(row["n"]),
+            n=row["n"],
+            normal=True,
+        )
+
+
+def _waiting(row: Mapping[str, Any]) -> Waiting:
+    sid, by = str(row["sid"]), None if row["blocked_by"] is None else str(row["blocked_by"])
+    last = min(row["line_end"] or row["line_no"], row["line_no"] + MOST_LINES - 1)
+    line = Lines(row["artifact_id"], row["line_no"], last, f"waits for {by}" if by else f"waited for: {sid}")
+    since = row["last_call_s"] if row["last_call_s"] and 0 < row["last_call_s"] < LONGEST_S else None
+    wait_s = row["wait_s"] if row["wait_s"] and 0 < row["wait_s"] < LONGEST_S else since
+    return Waiting(
+        sid, row, line, by, line if by else None, wait_s if by else None, row["event"] if by else None,
+        row["wait_class"] if by else None, row["state"], row["verb"], None if by else since,
+    )  # fmt: skip
+
+
 def _rests(row: Mapping[str, Any]) -> bool:
     """Return whether sessions of a state or event have nothing to do."""
-    if re.fullmatch(RESTING, row["state"] or "", re.IGNORECASE):
+    if re.fullmatch(RESTING, row["state"] or "", re.IGNORECASE) or _background(row):
         return True
     return any(one.strength == "idle" for one in recognise(event=row["event"])[:1]) if row["event"] else False
+
+
+def _background(row: Mapping[str, Any]) -> bool:
+    """Return whether sessions are background workers of PostgreSQL at rest: they have no state and wait for their own work."""
+    return not row["state"] and re.fullmatch(AT_WORK, row["event"] or "") is not None
 
 
 def _waits_for_lock(row: Mapping[str, Any]) -> bool:
@@ -133,18 +213,31 @@ def _waits_for_lock(row: Mapping[str, Any]) -> bool:
 
 def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
     one = row["n"] == 1
-    what = ", ".join(x for x in (row["state"], row["event"] and f"waiting for {row['event']}") if x)
-    what = what.replace("waiting for Waiting for", "Waiting for")
+    what = _doing(row)
     whose = f", {'' if one else 'most '}of {row['db_user']}" if row["db_user"] else ""
     where = f"{'' if one else ', all'} in {row['db_name']}" if row["db_name"] and row["db_names"] == 1 else ""
     whence = f"{'' if one else ', all'} from {row['machine']}" if row["machine"] and row["machines"] == 1 else ""
-    ago = f"{figure(row['last_call_s'], 's')} ago" if row["last_call_s"] else ""
-    last = f"; {'its last call was' if one else 'the last call of one was'} {ago}" if ago else ""
+    since = figure(row["last_call_s"], "s") if row["last_call_s"] else ""
+    since = (
+        f"{row['last_call_s']:,.0f} s ({since})" if (row["last_call_s"] or 0.0) >= 60 else since
+    )  # as it is listed, too
+    last = f"; {'' if one else 'one of them '}for {since}" if since else ""
+    held_up = (
+        f"; {'it waits' if one else 'all of them wait' if row['waiting'] == row['n'] else format(row['waiting'], ',') + ' of them wait'}"
+        " for another session"
+        if row["waiting"]
+        else ""
+    )
+    subject = (
+        "The only session of the listing is"
+        if row["all"] == 1
+        else f"{row['n']:,} of {row['all']:,} listed sessions {'is' if one else 'are'}"
+    )
     held = _holds(row)
     return Sighting(
         "sessions",
         row["event"] or row["state"],
-        f"{row['n']:,} of {row['all']:,} sessions {'is' if one else 'are'} {what}{whose}{where}{whence}{last}",
+        f"{subject} {what}{whose}{where}{whence}{last}{held_up}",
         f"{row['event'] or row['state']} sessions_count",
         float(row["n"]),
         "count",
@@ -158,6 +251,16 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
         normal=not (waits or held),
         beside=_old_view(row),
     )
+
+
+def _doing(row: Mapping[str, Any]) -> str:
+    """Return what sessions do in words. The state of a thread of MySQL (the column event) is work unless it says that it waits."""
+    if _background(row):
+        return f"at rest in {row['event']}, as background workers are"
+    event = row["event"]
+    if event and not re.fullmatch(COMMANDS, row["state"] or "", re.IGNORECASE) and not event.startswith("Waiting for"):
+        event = f"waiting for {event}"
+    return ", ".join(x for x in (row["state"], event) if x)
 
 
 def _holds(row: Mapping[str, Any]) -> bool:

@@ -2,7 +2,8 @@
 
 Standing out: a node with a third of the plan's time by itself (its children's time left out); rows that differ from the
 estimate by ten times or more; nodes repeated a thousand times or more; filters that throw away ten times what they keep
-(`Rows Removed by Filter` of PostgreSQL, a node `Filter` above a scan of a whole table of MySQL); sorts and hashes on disk. Normal: less. Without measures (plain EXPLAIN) nothing is said about time.
+(`Rows Removed by Filter` of PostgreSQL, a node `Filter` above a scan of a whole table of MySQL); sorts and hashes on disk.
+Normal: less. Without measures (plain EXPLAIN) nothing is said about time.
 Worked example: `Hash Join (... rows=10 ...) (actual time=0.1..5012.3 rows=100000 loops=1)` above a scan of 4,900 ms: the scan takes
 97.8 %, and the join gave 10,000 times the rows that were expected.
 Beside the node with most time stands what else tells of it: its time with the nodes below it, the pages that a scan read for

@@ -70,8 +70,8 @@ def test_who_is_waited_for() -> None:
         "51 0 NULL 0 sleeping", "52 51 LCK_M_X 340000 suspended", "53 52 LCK_M_X 12000 suspended", "54 51 LCK_M_S 1000 suspended",
     )  # fmt: skip
     assert [s.headline for s in made] == [
-        "2 sessions wait for session 51 (sleeping), which waits for nobody itself, the longest for 5 min 40 s",
-        "Session 53 waits for session 52 (suspended), the longest for 12.000 s",
+        "2 sessions wait for session 51 (sleeping), which waits for nobody itself, the longest for 5 min 40 s; 1 more waits behind them",
+        "Session 53 waits for session 52 (suspended), for 12.000 s; it waits itself for session 51, for 5 min 40 s",
     ]
     assert made[0].lines[0].line_from == 2
     assert made[0].seen == ({"event": "LCK_M_X"},)
@@ -218,3 +218,44 @@ def test_no_listing_raises(seed: int) -> None:
         assert 0 < sum(c.line_to - c.line_from + 1 for c in s.lines) <= MOST_LINES
         assert all(x is None or math.isfinite(x) for x in (s.value, s.share, s.seconds, s.against_value))
         assert s.share is None or 0 <= s.share <= 1
+
+
+@pytest.mark.parametrize(
+    ("root", "waiter", "seen"),
+    [
+        ("COPY", "--", "sessions wait behind COPY"),
+        ("UPDATE", "ALTER", "sessions wait behind ALTER"),
+        ("UPDATE", "SELECT", "reads wait behind a session"),
+        ("UPDATE", "UPDATE", None),
+    ],
+)
+def test_statements_name_the_lock_where_no_event_does(root: str, waiter: str, seen: str | None) -> None:
+    made = table("pid blocked_by dur q", f"5 {{}} 00:25:00 {root}", f"7 {{5}} 00:15:00 {waiter}", "8 {7} 00:12:16 --")
+    assert made[0].headline == (
+        f"Session 7 waits for session 5 ({root}), which waits for nobody itself and has run for 25 min 0 s, for 15 min 0 s;"
+        " 1 more waits behind it"
+    )
+    assert made[0].seen == (({"log": seen},) if seen else ())
+
+
+@pytest.mark.parametrize(("oldest", "blamed"), [("ALTER", True), ("UPDATE", False)])
+def test_reads_that_wait_behind_a_change_of_the_table(oldest: str, blamed: bool) -> None:
+    made = table(
+        "query_start waiting state query",
+        "10:00:09 f active SELECT",
+        f"09:07:53 t active {oldest}",
+        "09:09:23 t active SELECT",
+        "09:10:50 t active SELECT",
+    )
+    text = (
+        "3 of 4 sessions wait for a lock (waiting), the longest since 09:07:53, 52 min 16 s before the newest statement of the list: "
+        + oldest
+    )
+    assert (
+        made[0].headline
+        == text + ("; 2 reads (SELECT) that began later wait too" if blamed else "") + "; 1 wait for none"
+    )
+    assert made[0].seen == (
+        ({"log": "sessions wait behind ALTER"},) if blamed else ({"log": "reads wait behind a session"},)
+    )
+    assert table("query_start waiting state query", "10:00:09 f active SELECT") == []

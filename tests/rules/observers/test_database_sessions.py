@@ -20,8 +20,8 @@ def test_sessions_that_do_the_same() -> None:
     idle: list[dict[str, Any]] = [{"state": "idle", "event": "ClientRead", "db_user": "pool"}] * 9
     made = sessions(*idle, {"state": "active", "db_user": "admin", "last_call_s": 2.0}, {"sid": 13})
     assert [(s.headline, s.normal) for s in made] == [
-        ("9 of 10 sessions are idle, waiting for ClientRead, most of pool", True),
-        ("1 of 10 sessions is active, of admin; its last call was 2.000 s ago", True),
+        ("9 of 10 listed sessions are idle, waiting for ClientRead, most of pool", True),
+        ("1 of 10 listed sessions is active, of admin; for 2.000 s", True),
         ("Session 110 has been active for 2 s (2.000 s), the longest of 1", True),
     ]
 
@@ -66,15 +66,15 @@ def test_left_one_by_one(times: list[float], step: float | None) -> None:
 
 def test_one_session_is_told_with_whence_it_comes() -> None:
     made = sessions(*[{"state": "Sleep"}] * 2, {"state": "Query", "db_user": "root", "machine": "localhost"})
-    assert made[1].headline == "1 of 3 sessions is Query, of root from localhost"
+    assert made[1].headline == "1 of 3 listed sessions is Query, of root from localhost"
 
 
 def test_sessions_of_one_database_are_told_with_it() -> None:
     idle: dict[str, Any] = {"state": "Sleep", "db_user": "web", "machine": "web1"}
     (made,) = sessions(*[{**idle, "db_name": "shop"}] * 3)
-    assert made.headline == "3 of 3 sessions are Sleep, most of web, all in shop, all from web1"
+    assert made.headline == "3 of 3 listed sessions are Sleep, most of web, all in shop, all from web1"
     (made,) = sessions({**idle, "db_name": "shop"}, {**idle, "db_name": "stock"})
-    assert made.headline == "2 of 2 sessions are Sleep, most of web, all from web1"
+    assert made.headline == "2 of 2 listed sessions are Sleep, most of web, all from web1"
 
 
 def viewing(state: str, xmin: int | None, newest: int) -> str | None:
@@ -126,3 +126,61 @@ def test_who_is_idle_in_a_transaction_stands_out() -> None:
 def test_how_long_a_session_is_idle_in_its_transaction() -> None:
     made = sessions({"state": "idle in transaction", "event": "Client:ClientRead", "last_call_s": 61.5})
     assert made[1].headline == "Session 101 has been idle in transaction for 62 s (1 min 2 s), the longest of 1"
+
+
+def test_work_of_mysql_is_no_wait_and_one_session_is_no_share() -> None:
+    made = sessions({"state": "Query", "event": "Sending data", "last_call_s": 75.0})
+    assert made[0].headline == "The only session of the listing is Query, Sending data; for 75 s (1 min 15 s)"
+    assert made[0].normal
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "rests"), [(None, "Extension:Extension", True), ("active", "Extension:Extension", False)]
+)
+def test_a_background_worker_of_postgres_rests(state: str | None, event: str, rests: bool) -> None:
+    made = sessions({"state": state, "event": event})
+    assert ("at rest in Extension:Extension" in made[0].headline) is rests
+    assert made[0].normal
+
+
+def test_the_oldest_transaction_is_told_with_its_session() -> None:
+    rows = [
+        {"state": "active", "program": f"job{n}", "xact_text": f"2031-02-0{n} 10:00:00+00", "verb": "COPY"}
+        for n in (3, 2)
+    ]
+    told = next(s for s in sessions(*rows, {"state": "idle"}) if s.name == "transactions_count")
+    assert told.headline.startswith(
+        "The oldest of the 2 listed transactions began at 2031-02-02 10:00:00+00: session 102 (job2, active, COPY)"
+    )
+    assert (told.normal, told.lines[0].line_from) == (True, 2)
+
+
+def chain(wait_s: float, **more: Any) -> list[Sighting]:
+    rows = [{"sid": 7, "state": "ACTIVE", "blocked_by": 5, "wait_s": wait_s, "wait_class": "Application", **more},
+            {"sid": 8, "state": "ACTIVE", "blocked_by": 7, "wait_s": wait_s / 2, "wait_class": "Application"}]  # fmt: skip
+    return [s for s in sessions(*rows) if s.name == "blocked_sessions_count"]
+
+
+@pytest.mark.parametrize(("wait_s", "blamed"), [(90.0, True), (2.0, True), (0.5, False)])
+def test_sessions_that_others_block(wait_s: float, blamed: bool) -> None:
+    made = chain(wait_s)
+    assert [bool(s.seen) for s in made] == [blamed, blamed]
+    if wait_s == 90.0:
+        assert [s.headline for s in made] == [
+            "Session 7 waits for session 5, which is not listed as waiting, for 1 min 30 s; 1 more waits behind it",
+            "Session 8 waits for session 7 (ACTIVE), for 45.000 s; it waits itself for session 5, for 1 min 30 s",
+        ]
+
+
+def test_sessions_that_wait_are_counted_beside_their_state() -> None:
+    rows = [{"sid": 7, "state": "ACTIVE", "blocked_by": 5}, {"sid": 8, "state": "ACTIVE"}]
+    told = next(s for s in sessions(*rows) if s.subject == "ACTIVE")
+    assert told.headline == "2 of 2 listed sessions are ACTIVE; 1 of them wait for another session"
+
+
+def test_the_wait_of_a_commit_blames_no_row() -> None:
+    assert [s.seen for s in chain(90.0, wait_class="Commit") if s.subject == "session 7"] == [
+        ({"log": "sessions wait in class Application behind a session"},)
+    ]
+    rows = [{"sid": 7, "state": "ACTIVE", "blocked_by": 5, "wait_s": 90.0, "wait_class": "Commit"}]
+    assert [s.seen for s in sessions(*rows) if s.name == "blocked_sessions_count"] == [()]

@@ -13,8 +13,8 @@ Source: MySQL Reference Manual, SHOW PROCESSLIST. Printed as a box, as tab-separ
 Tables: sessions: sid = Id, db_user = User, db_name = db, machine = Host without its port, state = Command (Sleep, Query, Connect ...), event = State
 (login, Waiting for table metadata lock, Sending data ...; the thread's activity, not only its waits), last_call_s = Time. Clock: none.
 Traps: a listing shows one instant; Time counts since the thread entered its present state; `Waiting for ...` names the kind of the lock,
-not its holder. Rows without headings are read by the order of the columns that all versions have. The statement (Info) is read but
-not stored; a statement of several lines continues below its row.
+not its holder. Rows without headings are read by the order of the columns that all versions have. Of the statement (Info) only
+the first words are stored (verb); a statement of several lines continues below its row.
 Known gaps: JSON of `mysqlsh`.
 """
 
@@ -24,6 +24,7 @@ import re
 from typing import Any
 
 from parsers.columns.small_texts import Rows, by_lines, number, whole
+from parsers.columns.statement_verbs import verb
 from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
@@ -47,7 +48,7 @@ PROMPT = r"^ {4}->(?: .*)?$"
 """Prompt of the client for the rest of a statement."""
 FORMATS = tuple(
     Format(
-        kind="mysql", variant=variant, version="1", systems=("linux", "solaris", "aix", "freebsd", "macos", "windows"), tables=("sessions",),
+        kind="mysql", variant=variant, version="2", systems=("linux", "solaris", "aix", "freebsd", "macos", "windows"), tables=("sessions",),
         man="MySQL Reference Manual, SHOW PROCESSLIST", example=example, own=own,
     )
     for variant, example, own in (
@@ -150,4 +151,5 @@ def _add(rows: Rows, line_no: int, line_end: int, of: dict[str, str]) -> None:
     rows.add(
         "sessions", line_no, line_end=line_end, sid=sid, db_user=values.get("user"), machine=machine, state=values.get("command"),
         event=values.get("state"), db_name=values.get("db"), last_call_s=taken / 1000 if taken is not None else number(values.get("time")),
+        verb=verb(values.get("info")),
     )  # fmt: skip

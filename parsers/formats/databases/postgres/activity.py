@@ -13,10 +13,11 @@ Source: PostgreSQL documentation, "The Cumulative Statistics System", pg_stat_ac
 Tables: sessions: sid and spid = pid (one process for each session), db_user = usename, db_name = datname, program = application_name, machine =
 client_hostname or client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`),
 logon_text = backend_start, last_call_s = the age of the state or of the statement where the query computes it (`now() - state_change as state_age`),
-xmin = backend_xmin. Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
-background processes wait for work (Activity:...); the author of the query chooses the columns, and others (the query's text) are read but
+xmin = backend_xmin, xact_text = xact_start, verb = the first words of the query, blocked_by = the first of pg_blocking_pids or the
+blocking_pid of the lock monitoring queries. Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
+background processes wait for work (Activity:...) and have no state; the author of the query chooses the columns, and others are read but
 not stored; a cell that continues on the next line ends with `+`. The lock monitoring queries (`blocked_pid`, `blocking_pid`) give the
-blocked session, event `Lock:`; the blocking session has no column. The age of a transaction is none of its last call. Known gaps: HTML and
+blocked session, event `Lock:`. The age of a transaction is none of its last call. Known gaps: HTML and
 LaTeX output; other aliases of columns; intervals of another style than `postgres`.
 """
 
@@ -28,6 +29,7 @@ import re
 from typing import Any
 
 from parsers.columns.small_texts import Rows, by_lines, whole
+from parsers.columns.statement_verbs import verb
 from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
@@ -46,7 +48,7 @@ _NAME = "|".join(NAMES)
 _LOCKS = r"^[| ]*block(?:ed|ing)_pid *\|.*\bblock(?:ed|ing)_pid\b"
 FORMATS = tuple(
     Format(
-        kind="postgres", variant=variant, version="1", systems=("linux", "solaris", "aix", "hpux", "windows", "macos", "freebsd"),
+        kind="postgres", variant=variant, version="2", systems=("linux", "solaris", "aix", "hpux", "windows", "macos", "freebsd"),
         tables=("sessions",), man="PostgreSQL documentation, pg_stat_activity", example=example, own=own,
     )
     for variant, example, own in (
@@ -56,8 +58,11 @@ FORMATS = tuple(
 )  # fmt: skip
 _BLOCKED = {
     "blocked_pid": "pid", "blocked_user": "usename", "blocked_state": "state", "blocked_application": "application_name",
-    "blocked_application_name": "application_name", "blocked_app": "application_name",
+    "blocked_application_name": "application_name", "blocked_app": "application_name", "blocked_statement": "query", "blocked_query": "query",
 }  # fmt: skip
+_BLOCKERS = ("blocking_pid", "blocked_by", "pg_blocking_pids", "blocking_pids", "blockers")
+"""Names that people give to the processes for which a session waits."""
+
 _STATE_AGES = (
     "state_age",
     "state_duration",
@@ -79,6 +84,7 @@ _QUERY_AGES = (
     "running_for",
     "running_since",
     "age",
+    "dur",
 )
 """Names that people give to `now() - state_change` and `now() - query_start`."""
 
@@ -226,7 +232,18 @@ def _session(pid: int, of: dict[str, str]) -> dict[str, Any]:
         "sid": pid, "spid": pid, "db_user": of.get("usename") or None, "db_name": of.get("datname") or None, "program": of.get("application_name") or None,
         "machine": of.get("client_hostname") or of.get("client_addr") or None, "state": state, "event": waits,
         "logon_text": of.get("backend_start") or None, "last_call_s": _last_call_s(of), "xmin": whole(of.get("backend_xmin") or ""),
+        "blocked_by": blocker(of), "verb": verb(of.get("query") or of.get("current_query")), "xact_text": of.get("xact_start") or None,
     }  # fmt: skip
+
+
+def blocker(of: dict[str, str]) -> int | None:
+    """Return the first process for which a session waits, None if it waits for none.
+
+    >>> blocker({"blocked_by": "{4711,4712}"}), blocker({"blocked_by": "{}"}), blocker({"pid": "1"})
+    (4711, None, None)
+    """
+    cell = next((of[name] for name in _BLOCKERS if of.get(name)), "")
+    return whole(cell.strip("{} ").split(",")[0].strip())
 
 
 def _last_call_s(of: dict[str, str]) -> float | None:

@@ -40,7 +40,7 @@ _WAIT_ROW = (
 )
 _HEADS = r"(?i)\b(?:(?:RESOURCE_NAME|TOTAL_WAITS|CURRENT_UTILIZATION|WAIT_TIME_MILLI|TIME_WAITED(?:_MICRO)?)\b|SERIAL#)"
 FORMAT = Format(
-    kind="awr", variant="listing", version="3", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    kind="awr", variant="listing", version="4", systems=("solaris", "linux", "aix", "hpux", "windows"),
     tables=("sessions", "resource_use", "db_waits", "hist", "counters"), man="Oracle Database Reference, dynamic performance views",
     example="select resource_name, current_utilization, max_utilization, limit_value from v$resource_limit",
     own=(
@@ -57,13 +57,15 @@ _KEYS = ("ACTIVE ", "KILLED", "RESOURCE_NAME", "TOTAL_WAITS", "WAIT_TIME_MILLI",
 """Texts of which every such listing has at least one; a quick test that rejects most heads."""
 _SESSION = {
     "db_user": ("USERNAME", "USER", "SCHEMANAME", "SCHEMA"), "program": ("PROGRAM",), "machine": ("MACHINE", "HOST"), "state": ("STATUS", "STATE"),
-    "event": ("EVENT", "WAIT_EVENT"), "logon_text": ("LOGON_TIME", "LOGON"),
+    "event": ("EVENT", "WAIT_EVENT"), "logon_text": ("LOGON_TIME", "LOGON"), "wait_class": ("WAIT_CLASS",),
 }  # fmt: skip
 _SESSION_NUMBERS = {
     "sid": ("SID",),
     "serial": ("SERIAL#", "SERIAL"),
     "spid": ("SPID", "OSPID"),
     "last_call_s": ("LAST_CALL_ET",),
+    "wait_s": ("SECONDS_IN_WAIT", "WAIT_SECS"),
+    "blocked_by": ("BLOCKING_SESSION", "BLOCKING_SID", "FINAL_BLOCKING_SESSION"),
 }
 _EVENT = ("EVENT", "EVENT_NAME", "WAIT_EVENT", "EVENT NAME", "NAME", "WAIT EVENT", "NAM")
 _COUNT = ("TOTAL_WAITS", "WAITS", "COUNT", "WAIT_COUNT", "TOTAL WAITS", "CNT", "CALLS", "N")
@@ -311,7 +313,9 @@ class _Reader:
             client = first(("PROCESS", "CLIENT_PID"))
             pid = None if client is None else figure(client.split(":")[0])
             cells: dict[str, Any] = {c: first(names) for c, names in _SESSION.items()}
-            cells |= {c: None if v is None else v if c == "last_call_s" else int(v) for c, v in numbers.items()}
+            cells |= {
+                c: None if v is None else v if c in ("last_call_s", "wait_s") else int(v) for c, v in numbers.items()
+            }
             self.add("sessions", *span, client_pid=None if pid is None else int(pid), **cells)
         elif (event := first(_EVENT)) is not None:
             self.wait(span, event, of, first)

@@ -168,3 +168,17 @@ def test_since_when_a_session_is_in_its_state(state, columns, cells, last_call_s
     text = f" pid | usename | backend_xmin | state | {columns}\n----+----+----+----+----+----\n 7 | app | 5120 | {state} | {cells}\n"
     table = read_bytes(text.encode(), Hints(kind="postgres", variant="activity")).table("sessions")
     assert table.select("xmin", "last_call_s").rows() == [(5120, last_call_s)]
+
+
+def test_whom_a_session_waits_for_and_what_it_does():
+    text = (
+        b"  pid | usename | datname |       xact_start       | blocked_by | state  | query\n"
+        b"------+---------+---------+------------------------+------------+--------+-----------------------\n"
+        b" 4712 | app     | shop    | 2031-02-01 10:00:00+00 | {4711}     | active | alter table t add c int\n"
+        b" 4711 | app     | shop    | 2031-02-01 09:00:00+00 | {}         | active | -- name: all\n"
+    )
+    table = read_bytes(text, Hints(kind="postgres", variant="activity")).table("sessions")
+    assert table.select("sid", "blocked_by", "verb", "xact_text").rows() == [
+        (4712, 4711, "ALTER TABLE", "2031-02-01 10:00:00+00"),
+        (4711, None, None, "2031-02-01 09:00:00+00"),
+    ]

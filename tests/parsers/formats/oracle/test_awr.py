@@ -210,3 +210,17 @@ def test_figures_at_the_beginning_and_at_the_end_keep_their_names():
         ("% SQL with executions>1", "begin", 70.0),
         ("% SQL with executions>1", "end", 71.5),
     ]
+
+
+def test_blockers_of_sessions_and_since_when_they_wait():
+    text = (
+        b"BLOCKING_SESSION        SID    SERIAL# WAIT_CLASS   SECONDS_IN_WAIT STATUS\n"
+        b"---------------- ---------- ---------- ------------ --------------- --------\n"
+        b"             311        402         17 Application             1210 ACTIVE\n"
+        b"                        311          9 Idle                       4 INACTIVE\n"
+    )
+    columns = ("sid", "blocked_by", "wait_class", "wait_s", "state")
+    assert read_bytes(text).table("sessions").select(columns).rows() == [
+        (402, 311, "Application", 1210.0, "ACTIVE"),
+        (311, None, "Idle", 4.0, "INACTIVE"),
+    ]
