@@ -56,6 +56,13 @@ STAMP = (
     + r"?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)"
 )
 PAIR = rf"^[ \t]*({STAMP})[ \t]+([+-]?[0-9][0-9.,]*)$"
+RULED = r"^[ +|]*-{2,}-*[-+| ]*[+|][-+| ]*$"
+"""The line below the headings of a table that a client drew."""
+
+FRACTION = r"^.{0,60}?[0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3}(?:[0-9]{3})?[^0-9,;]"
+"""A stamp with its fraction behind a comma, and text after it."""
+
+NAMED = r"^[^=]*\b[A-Za-z_][\w.-]*=[^=]"
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 200
 
@@ -90,7 +97,13 @@ def claim(head: Head) -> Claim | None:
     if shape is None:
         return None
     separator, width, header = shape
+    if separator == "|" and any(re.match(RULED, x) for x in lines[:4]):
+        return None  # the columns of a client (psql), which aligns them
+    if separator == "," and 2 * sum(re.match(FRACTION, x) is not None for x in lines) > len(lines):
+        return None  # a log whose stamps have a comma before their fraction
     rows = [cells for cells in (split(x, separator) for x in lines[1 if header else 0 :]) if len(cells) == width]
+    if 2 * sum(_named(cells) for cells in rows) > len(rows):
+        return None  # a log whose figures have their names beside them
     kinds = [kind_of([cells[n] for cells in rows]) for n in range(width)]
     if len(rows) < 2 or not (set(kinds) & {"number", *STAMPS}):
         return None
@@ -103,6 +116,11 @@ def claim(head: Head) -> Claim | None:
     return Claim(
         strength * len(rows) / len(lines), f"{len(rows)} rows of {width} cells parted by a {name}", "delimited"
     )
+
+
+def _named(cells: Sequence[str]) -> bool:
+    """Return whether most cells are a name with a value (`active=9`)."""
+    return 2 * sum(re.search(NAMED, cell) is not None for cell in cells) > len(cells)
 
 
 def _says(cells: Sequence[str]) -> bool:

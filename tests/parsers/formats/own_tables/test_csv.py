@@ -172,3 +172,25 @@ def test_a_unit_in_the_name_of_a_column_is_heeded(name, seconds):
     rows = "".join(f"2030-05-01T10:00:0{n}Z,{250 + n}\n" for n in range(4))
     times = read_bytes(f"ts,{name}\n{rows}".encode()).table("conn_times")["elapsed_s"]
     assert times[0] == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "  pid  | blocked_by |  dur\n-------+------------+----------\n 11201 | {}         | 00:02:29\n 11207 | {11201}    | 00:01:00\n",
+        "".join(
+            f"2031-02-01 10:00:0{n},123 [worker-{n}] DEBUG x.Pool - P1 - stats (total=9, active=9, idle=0, waiting={70 + n})\n"
+            for n in range(4)
+        ),
+        "".join(f"2031-02-01 10:00:0{n} total=9, active={n}, idle=0\n" for n in range(4)),
+    ],
+)
+def test_what_other_tools_print_with_separators_is_no_table(content):
+    reading = read_bytes(content.encode())
+    assert reading.account.kind == "text"
+    assert [note.kind for note in reading.account.notes if note.kind in ("damaged", "unknown")] == []
+
+
+def test_stamps_with_a_comma_between_semicolons_stay_a_table():
+    content = "".join(f"2031-02-01 10:00:0{n},250;{n}\n" for n in range(5))
+    assert read_bytes(f"when;value\n{content}".encode()).account.kind == "csv"
