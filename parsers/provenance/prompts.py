@@ -36,6 +36,11 @@ _TOOLS = sorted({*_PROGRAMS.split(), *(tool for kind in kinds().values() for too
 _PATH_WORD = rf"(?:(?:/[\w.+-]+)+/|\./)?(?:{'|'.join(_TOOLS)})"
 _COMMAND = r"(?P<command>[^\s|].*)"
 
+_STATEMENT = (
+    r"(?i:\\|(?:select|with|explain|analyze|vacuum|show|table|insert|update|delete|begin|commit|alter|create|drop|copy|lock|set|reindex)\b)"
+)
+"""Beginnings of what people type at the prompt of psql, whose name of the database may be any word."""
+
 # A prompt with a user, host or path may be followed by any command; a bare `#` or `$` only by a known one.
 _NAMED = re.compile(
     r"^(?:[0-9:]{5,8} +|\[[0-9:]{5,8}\] ?)?(?:\([\w./-]+\) ?)?(?:"
@@ -52,6 +57,7 @@ _NAMED = re.compile(
     r"|[/~][\w./~-]{0,80} ?[#$%>](?= )"
     r"|(?:PS )?[A-Z]:\\[^>]{0,100}>"
     r"|(?:SQL|ASMCMD|LSNRCTL|adrci|mysql|psql|crash|RMAN|DGMGRL)(?: \[[^\]]*\])?>"
+    rf"|[A-Za-z_][\w.-]{{0,62}}=[#>] +(?={_STATEMENT})"
     r") ?(?:" + _COMMAND + r")?$"
 )
 _BARE = re.compile(rf"^[#$] {{0,2}}(?P<command>(?:(?:sudo|pfexec|time|nohup|nice|ptime) )*{_PATH_WORD}(?:[ \t].*)?)$")

@@ -161,11 +161,14 @@ def _oldest_transaction(rows: pl.LazyFrame) -> Iterator[Sighting]:
     for row in made.iter_rows(named=True):
         of = row["of"]
         last = min(of["line_end"] or of["line_no"], of["line_no"] + MOST_LINES - 1)
+        oldest = (
+            f"The oldest of the {row['n']:,} listed transactions" if row["n"] > 1 else "The only listed transaction"
+        )
         who = ", ".join(str(x) for x in (of["program"], of["state"], of["verb"]) if x)
         yield Sighting(
             "sessions",
             f"transaction of session {of['sid']}",
-            f"The oldest of the {row['n']:,} listed transactions began at {of['xact_text']}: session {of['sid']}"
+            f"{oldest} began at {of['xact_text']}: session {of['sid']}"
             + (f" ({who})" if who else "")
             + "; it may still see rows as they were then",
             "transactions_count",

@@ -73,11 +73,13 @@ def _left(case: CaseTables) -> Iterator[Sighting]:
             r for r in found if r["artifact_id"] == row["artifact_id"] and abs(r["line_no"] - row["line_no"]) <= BEHIND
         ]
         dead = int(made["dead"])
-        whole = made if "all" in made.re.groupindex else _first(OLD_ALL, (row, *found[max(0, n - 1) : n]))
+        above = found[max(0, n - 1) : n]
+        whole = made if "all" in made.re.groupindex else _first(OLD_ALL, (row, *above))
+        all_of = above[0] if whole and whole is not made and not OLD_ALL.search(row["text"]) else None
         upto = _horizon((row, *(r for r in near if r["line_no"] > row["line_no"])))
         of = int(whole["all"]) if whole else dead
         if dead >= MANY and dead >= OF_ALL * of:
-            yield _sighting(row, dead, of, upto)
+            yield _sighting(row, dead, of, upto, all_of)
 
 
 def _horizon(rows: Iterable[dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
@@ -94,7 +96,9 @@ def _first(shape: re.Pattern[str], rows: Iterable[dict[str, Any]]) -> re.Match[s
     return next((made for row in rows if (made := shape.search(row["text"]))), None)
 
 
-def _sighting(row: dict[str, Any], dead: int, of: int, upto: tuple[str, dict[str, Any]] | None) -> Sighting:
+def _sighting(
+    row: dict[str, Any], dead: int, of: int, upto: tuple[str, dict[str, Any]] | None, all_of: dict[str, Any] | None
+) -> Sighting:
     horizon = [(upto[1], "up to which rows are removed")] if upto and upto[1] is not row else []
     return Sighting(
         "dead-rows",
@@ -105,7 +109,7 @@ def _sighting(row: dict[str, Any], dead: int, of: int, upto: tuple[str, dict[str
         "rows",
         tuple(
             Lines(r["artifact_id"], r["line_no"], r["line_end"] or r["line_no"], role)
-            for r, role in ((row, "what a vacuum left"), *horizon)
+            for r, role in (*([(all_of, "all row versions")] if all_of else []), (row, "what a vacuum left"), *horizon)
         ),
         **place(row),
         against="all row versions that remain",

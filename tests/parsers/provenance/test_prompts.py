@@ -31,6 +31,8 @@ MAP = "2767: ora_smon_QPROD\nAddress Kbytes RSS Anon Locked Pgsz Mode Mapped Fil
         ("-bash-4.2# ls", None, "ls"),
         ("/home/oracle> ps -ef", None, "ps -ef"),
         ("SQL> show parameter sga", None, "show parameter sga"),
+        ("shop=#  select pid from pg_stat_activity;", None, "select pid from pg_stat_activity;"),
+        ("shop=> vacuum verbose orders;", None, "vacuum verbose orders;"),
         ("C:\\Users\\x>tnsping ORCL", None, "tnsping ORCL"),
         ("PS C:\\> ping db1", None, "ping db1"),
         ("10:00:01 root@db1:~# vmstat", "db1", "vmstat"),

@@ -13,7 +13,7 @@ Source: PostgreSQL documentation, "The Cumulative Statistics System", pg_stat_ac
 Tables: sessions: sid and spid = pid (one process for each session), db_user = usename, db_name = datname, program = application_name, machine =
 client_hostname or client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`),
 logon_text = backend_start, last_call_s = the age of the state or of the statement where the query computes it (`now() - state_change as state_age`),
-xmin = backend_xmin, xact_text = xact_start, verb = the first words of the query, blocked_by = the first of pg_blocking_pids or the
+xmin = backend_xmin; logs: messages of the server between two listings (INFO, DETAIL ... of a vacuum). Of a session also xact_text = xact_start, verb = the first words of the query, blocked_by = the first of pg_blocking_pids or the
 blocking_pid of the lock monitoring queries. Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
 background processes wait for work (Activity:...) and have no state; the author of the query chooses the columns, and others are read but
 not stored; a cell that continues on the next line ends with `+`. The lock monitoring queries (`blocked_pid`, `blocking_pid`) give the
@@ -44,15 +44,19 @@ OWN_NAMES = frozenset(NAMES) - {"pid", "query", "state", "waiting", "query_id"}
 RULE = r"^ *\|?-+(?:[+|]-+)+\|?$"
 RECORD = r"^(?:-\[ RECORD [0-9]+ \]-*\+?-*|\* ?Record [0-9]+)$"
 FOOTER = r"^ *\([0-9]+ (?:rows?|Zeilen?|lignes?|filas?|linhas?|registros?|righe|riga|行|строк[аи]?|rad(?:er)?|wiersz[ye]?|개 행|rij(?:en)?)\)$"
+MESSAGE = r"^(INFO|NOTICE|WARNING|ERROR|FATAL|DETAIL|HINT|CONTEXT):  (\S.*)$"
+TAG = r"^(?:VACUUM|ANALYZE|REINDEX|BEGIN|COMMIT|ROLLBACK|SET|CPU: user: .*)$"
+"""What psql prints of a command that returns no rows, and the times below a vacuum of it."""
+
 _NAME = "|".join(NAMES)
 _LOCKS = r"^[| ]*block(?:ed|ing)_pid *\|.*\bblock(?:ed|ing)_pid\b"
 FORMATS = tuple(
     Format(
         kind="postgres", variant=variant, version="2", systems=("linux", "solaris", "aix", "hpux", "windows", "macos", "freebsd"),
-        tables=("sessions",), man="PostgreSQL documentation, pg_stat_activity", example=example, own=own,
+        tables=("sessions", "logs"), man="PostgreSQL documentation, pg_stat_activity", example=example, own=own,
     )
     for variant, example, own in (
-        ("activity", 'psql -c "select * from pg_stat_activity"', rf"^ *(?:{_NAME}) *[|,].*\b(?:{_NAME})\b|{_LOCKS}|{RULE}|{FOOTER}|^ .* \| "),
+        ("activity", 'psql -c "select * from pg_stat_activity"', rf"^ *(?:{_NAME}) *[|,].*\b(?:{_NAME})\b|{_LOCKS}|{RULE}|{FOOTER}|^ .* \| |{MESSAGE}"),
         ("activity_expanded", 'psql -x -c "select * from pg_stat_activity"', rf"{RECORD}|^(?:{_NAME}) *\|"),
     )
 )  # fmt: skip
@@ -158,6 +162,8 @@ def _listed(line_no: int, line: str, rows: Rows, plain: list[int], state: State)
         state["quote"] += line.count('"')
         state["quote"] = None if state["quote"] % 2 == 0 else state["quote"]
         return
+    if _message(line_no, line, rows, plain):
+        return
     if (names := _headings(line)) is not None:
         state |= {"names": names, "sign": _sign(line)}
         plain.append(line_no)
@@ -188,11 +194,24 @@ def _cells(line: str, sign: str) -> list[str]:
     return next(csv.reader(io.StringIO(line)), [])
 
 
+def _message(line_no: int, line: str, rows: Rows, plain: list[int]) -> bool:
+    """Read what the server said between two listings of a session of psql; return whether the line is that."""
+    if found := re.match(MESSAGE, line):
+        rows.add("logs", line_no, line_end=line_no, source="postgres", severity=found[1], text=found[2])
+        return True
+    if re.match(TAG, line):
+        plain.append(line_no)
+        return True
+    return False
+
+
 def _expanded(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:
     """Read a line of an expanded listing: name and value."""
     if _RECORD.match(line):
         _close(rows, state)
         state["record"] = {"lines": [line_no], "of": {}}
+        return
+    if _message(line_no, line, rows, plain):
         return
     record = state.get("record")
     pair = re.match(r"^([a-z_]*) *\| ?(.*)$", line)

@@ -182,3 +182,23 @@ def test_whom_a_session_waits_for_and_what_it_does():
         (4712, 4711, "ALTER TABLE", "2031-02-01 10:00:00+00"),
         (4711, None, None, "2031-02-01 09:00:00+00"),
     ]
+
+
+def test_what_a_vacuum_says_below_a_listing():
+    text = (
+        b"shop=# select pid, application_name, xact_start, state from pg_stat_activity;\n"
+        b"  pid | application_name |       xact_start       | state\n"
+        b"------+------------------+------------------------+--------\n"
+        b" 4711 | report           | 2031-02-01 09:00:00+00 | active\n"
+        b"(1 row)\n\n"
+        b"shop=# vacuum verbose orders;\n"
+        b'INFO:  "orders": found 0 removable, 91000 nonremovable row versions in 800 pages\n'
+        b"DETAIL:  90000 dead row versions cannot be removed yet.\n"
+        b"CPU: user: 0.19 s, system: 0.31 s, elapsed: 0.63 s.\n"
+        b"VACUUM\n"
+    )
+    reading = read_bytes(text)
+    assert reading.account.kind == "postgres"
+    assert [note.text for note in reading.account.notes] == []
+    assert reading.table("sessions")["xact_text"].to_list() == ["2031-02-01 09:00:00+00"]
+    assert reading.table("logs").select("line_no", "severity").rows() == [(8, "INFO"), (9, "DETAIL")]
