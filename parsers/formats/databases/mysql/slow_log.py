@@ -11,13 +11,14 @@ Capture: `cat /var/lib/mysql/HOST-slow.log`, the file that `slow_query_log_file`
 
 Tables: logs, source mysql, two rows for each statement: the statement (op = slow_query, elapsed_s = Query_time, text = the statement,
 ok = false where `Last_errno` or `Killed` is not 0, service = the schema of `Schema:` or `use`, peer_ip, client_host), and a row of severity
-DETAIL with the line that has Lock_time and rows. Clock: wall-utc where the stamp ends in Z or an offset, else wall-local. A stamp is the end
+DETAIL with the line that has Lock_time and rows, and one for each line that tells of the plan (Full_scan, explain).
+Clock: wall-utc where the stamp ends in Z or an offset, else wall-local. A stamp is the end
 of a statement in MySQL and its beginning in MariaDB; the first lines of the log name the server. Traps: before MySQL 5.7 and in MariaDB
 `# Time` is printed only where the second changed, so a statement without it has the time of the one above; `SET timestamp` may be the
 beginning or the end, in whole seconds: not used. The number after `Id` or `Thread_id` is a connection, not a process. Where neither
 `Schema:` nor `use` is printed, the schema is that of the connection: unknown. Passwords and keys in statements are masked.
 Whether waits for row locks count in Lock_time depends on the version. Known gaps: the other figures of MariaDB and
-Percona (`InnoDB_...`, `Full_scan`, explain), reports of mysqldumpslow and pt-query-digest, the log in the form of a table.
+Percona (`InnoDB_...`), reports of mysqldumpslow and pt-query-digest, the log in the form of a table.
 """
 
 from __future__ import annotations
@@ -46,10 +47,13 @@ HEADER = r"^# (?: *(?:Time|User@Host|[A-Z][A-Za-z]*_[A-Za-z_]*|Schema|Id|Filesor
 STARTED = r"^\S.*, Version: \S.* started with:$|^Tcp port: [0-9]+ +Unix socket:|^Time[ \t]+Id Command[ \t]+Argument$"
 SET = r"^(?:SET (?:last_insert_id=[0-9]+,|insert_id=[0-9]+,)*timestamp=[0-9.]+;|use [^;]{1,130};)$"
 FIGURES = r"^# Query_time: ([0-9.]+)[ \t]+(Lock_time: .*)$"
+PLAN = r"^# ((?:QC_[Hh]it: \S+ +)?Full_scan: .*|explain: .*)$"
+"""What MariaDB and Percona Server say of the plan: whether tables are read whole, and the rows of EXPLAIN."""
+
 FORMAT = Format(
     kind="mysql",
     variant="slow",
-    version="1",
+    version="2",
     systems=("linux", "solaris", "aix", "freebsd", "macos", "windows"),
     tables=("logs",),
     man="MySQL Reference Manual, The Slow Query Log",
@@ -113,7 +117,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
             *(pl.col(n).drop_nulls().first() for n in (*_STAMP, *_FIRST, "figures")),
             pl.col("statement").drop_nulls().str.join("\n").alias("text"),
         )
-        _write(_timed(rows, source, out, state), out)
+        timed = _timed(rows, source, out, state)
+        plans = mine.with_columns(plan=line.str.extract(PLAN, 1)).filter(pl.col("plan").is_not_null())
+        _write(timed, plans.join(timed.select("record", at="t_local"), on="record"), out)
     return state
 
 
@@ -147,7 +153,7 @@ def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     return rows
 
 
-def _write(rows: pl.DataFrame, out: Tables) -> None:
+def _write(rows: pl.DataFrame, plans: pl.DataFrame, out: Tables) -> None:
     whole = pl.col("text").str.head(LONGEST)
     failed = (pl.col("errno").fill_null("0") != "0") | (pl.col("killed").fill_null("0") != "0")
     statements = rows.select(
@@ -172,4 +178,14 @@ def _write(rows: pl.DataFrame, out: Tables) -> None:
         severity=pl.lit("DETAIL"),
         text="figures",
     )
-    out.add("logs", pl.concat([statements, detail], how="diagonal").sort("line_no", maintain_order=True), span="ends")
+    plan = plans.select(
+        "line_no",
+        line_end="line_no",
+        t_local="at",
+        source=pl.lit("mysql"),
+        severity=pl.lit("DETAIL"),
+        text="plan",
+    )
+    out.add(
+        "logs", pl.concat([statements, detail, plan], how="diagonal").sort("line_no", maintain_order=True), span="ends"
+    )

@@ -7,7 +7,8 @@ Samples::
     {"ts": "2021-11-20T10:15:00Z", "host": "db1", "connect_ms": 31}
     {"time": 1598877345.1, "level": "error", "msg": "login timed out"}
 
-Tables: conn_times if a key is a duration, logs if there is a message, else counters (grp `json`, one row for each number, nested
+Tables: conn_times if a key is a duration, logs if there is a message (with the keys that say what a slow
+statement read), else counters (grp `json`, one row for each number, nested
 keys with a dot). The meaning of the keys is guessed, and a question is asked, as for columns of a CSV table (`time=ts
 elapsed=connect_ms:ms`). Clock: wall-utc for epochs and stamps with a zone, wall-local for others, none without stamps. Traps: keys
 that first occur after 200 lines are not columns, and at most 100 keys are (noted once); a line that is not a complete object gives a
@@ -32,12 +33,15 @@ from parsers.text.times import WALL_BASE, span_s
 OBJECT = r"^[ \t]*\{.*\}[ \t]*,?$"
 MOST_KEYS = 100
 MESSAGES = ("message", "msg", "text", "event", "log")
+READ = r"(?i)(?:^|[.])(?:ns|planSummary|keysExamined|docsExamined|nreturned|rows_?(?:examined|sent|returned|read))$"
+"""Keys that say what a slow statement read: they are kept behind the message."""
+
 SEVERITIES = ("level", "severity", "lvl", "priority")
 
 FORMAT = Format(
     kind="json_lines",
     variant="objects",
-    version="1",
+    version="2",
     systems=("solaris", "linux", "aix", "hpux", "windows", "macos"),
     tables=("counters", "conn_times", "logs"),
     man="",
@@ -125,8 +129,12 @@ def _objects(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
 def _add(rows: pl.DataFrame, out: Tables, columns: Columns, names: list[str]) -> None:
     label = pl.col(f"c{columns.label}") if columns.label is not None else pl.lit(None, pl.String)
     if columns.message is not None:
+        beside = [n for n, name in enumerate(names) if re.search(READ, name)]
+        if all(names[n].rpartition(".")[2] == "ns" for n in beside):
+            beside = []  # a name space alone tells of no statement
+        fields = [pl.format(f" {names[n].rpartition('.')[2]}={{}}", pl.col(f"c{n}")).fill_null("") for n in beside]
         severity = pl.col(f"c{columns.severity}") if columns.severity is not None else pl.lit(None, pl.String)
-        text = pl.col(f"c{columns.message}")
+        text = pl.concat_str([pl.col(f"c{columns.message}"), *fields])
         out.add(
             "logs",
             rows.select("line_no", "t_local", source=pl.lit("tool"), severity=severity, client_host=label, text=text),

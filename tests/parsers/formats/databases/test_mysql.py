@@ -161,3 +161,18 @@ def test_rows_of_a_box_without_its_headings():
         (17, "web1", "Sleep", None, 4500.0),
         (18, "web1", "Query", "Locked", 3.0),
     ]
+
+
+def test_what_a_slow_log_says_of_the_plan():
+    text = (
+        "# Time: 310201 10:00:01\n# User@Host: app[app] @ web1 [192.0.2.4]\n"
+        "# Thread_id: 7  Schema: shop  QC_hit: No\n"
+        "# Query_time: 2.500000  Lock_time: 0.000100  Rows_sent: 1  Rows_examined: 91000\n"
+        "# Full_scan: Yes  Full_join: No\n"
+        "# explain: 1\tSIMPLE\titems\tALL\tNULL\tNULL\tNULL\tNULL\t91000\t\n"
+        "SET timestamp=1927706401;\nselect a from items;\n"
+    )
+    rows = (
+        read_bytes(text.encode()).table("logs").filter(pl.col("severity") == "DETAIL").select("line_no", "text").rows()
+    )
+    assert [(n, t.split()[0]) for n, t in rows] == [(4, "Lock_time:"), (5, "Full_scan:"), (6, "explain:")]

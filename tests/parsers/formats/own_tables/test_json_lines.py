@@ -56,3 +56,18 @@ def test_a_cut_behind_the_head_changes_only_the_tail():
 def test_a_unit_that_a_key_of_a_program_ends_with_is_heeded():
     content = b"".join(b'{"ts": %d, "attr": {"durationMillis": %d}}\n' % (1598877345 + n, 120 + n) for n in range(4))
     assert read_bytes(content).table("conn_times")["elapsed_s"].to_list() == pytest.approx([0.12, 0.121, 0.122, 0.123])
+
+
+def test_what_a_slow_statement_read_stands_behind_its_message():
+    lines = [
+        {
+            "ts": 1598877345 + n,
+            "msg": "Slow query",
+            "attr": {"ns": "shop.orders", "docsExamined": 9000 + n, "nreturned": 1, "id": n},
+        }
+        for n in range(3)
+    ]
+    content = "\n".join(json.dumps(line) for line in lines).encode()
+    assert read_bytes(content).table("logs")["text"][0] == "Slow query ns=shop.orders docsExamined=9000 nreturned=1"
+    bare = [{"ts": 1598877345 + n, "msg": "started", "ns": "web"} for n in range(3)]
+    assert read_bytes("\n".join(json.dumps(line) for line in bare).encode()).table("logs")["text"][0] == "started"
