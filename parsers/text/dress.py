@@ -74,6 +74,7 @@ STEPS: dict[str, Step] = {
     "mail": Step("quotes of mail", ((r"^(?: {0,3}>)+ ?", ""),)),
     "tags": Step("tags of a listing", ((TAG_BEFORE, ""), (TAG_BEHIND, ""))),
     "bars": Step("bars in front", ((r"^(?: ?[|¦│])+ ?", ""),)),
+    "services": Step("names of a service in front", ((r"^[A-Za-z][A-Za-z0-9_.-]*[-_][0-9]+ +\| ?", ""),)),
     "wiki": Step(
         "cells of a wiki table",
         (
@@ -93,7 +94,7 @@ _INDENT = "indent "
 SURE = ("bom", "escapes", "backspaces", "blanks", "invisible", "typography")
 """Steps that remove single characters; no tool writes these characters."""
 
-_PREFIXES = ("mail", "bars", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
+_PREFIXES = ("mail", "bars", "services", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
 _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.M) for name in (*SURE, "entities")}
 _FRONT = {
     name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
@@ -155,6 +156,10 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
                 yield name, True
             elif rise >= (0.5 if name == "numbers:" else NEARLY_ALL):
                 yield name, False
+    if _worn("services", filled, NEARLY_ALL) and (named := len({line.split(" ", 1)[0] for line in filled})) * 3 <= len(
+        filled
+    ):
+        yield "services", named == 1  # docker compose logs
     if _worn("wiki", filled, MOST):
         yield "wiki", False
     if _worn("bars", filled, NEARLY_ALL) and sum(line.rstrip().endswith("|") for line in filled) * 2 < len(filled):

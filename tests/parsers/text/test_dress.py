@@ -66,15 +66,19 @@ def test_a_dressed_sample_gives_the_same_kind_and_rows(path, way):
         assert before[name].equals(after[name]), name
 
 
-PREFIXES = {"mail", "bars", "wiki", "numbers:", "numbers|", "numbers\t", "numbers "}
+PREFIXES = {"mail", "bars", "services", "wiki", "numbers:", "numbers|", "numbers\t", "numbers "}
 
 
 SET_IN = {
+    "alert_log/18c-compose-prefix": "services",
+    "alert_log/derived-19c-merged-torn-block": "services",
+    "oracle_net_config/lsnrctl-start-12c-compose": "services",
+    "mysql/log-5.7-compose": "services",
     "syslog/solaris-continued-lines": "indent 2",
     "ss/linux-nump-users-below": "indent 4",
     "netdev/ethtool-S-below-prompt": "indent 8",
 }
-"""Samples that were indented where they were found."""
+"""Samples that were indented where they were found, or have the name of their service in front."""
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*.txt")), ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -94,6 +98,9 @@ def test_undressed_text_is_not_taken_for_dressed(path):
         ("> > ab", ("mail",), "ab"),
         (">>   r b w", ("mail",), "  r b w"),
         ("| ab", ("bars",), "ab"),
+        ("shop-db-1  | ab", ("services",), "ab"),
+        ("web_2 |", ("services",), ""),
+        ("orders | 12 | 7", ("services",), "orders | 12 | 7"),
         ("|| r || b || w ||", ("wiki",), "r  b  w"),
         ("| 0 | 1 | 2 |", ("wiki",), "0  1  2"),
         ("|---|:--|", ("wiki",), ""),
@@ -193,3 +200,9 @@ def test_a_plain_text_needs_nothing():
     assert characters_of("plain text\twith a tab\n") == ()
     assert list(steps_of(["", ""])) == []
     assert step_of("indent 3").words == "a uniform indent"
+
+
+def test_the_name_of_a_service_is_removed_where_it_stands_on_each_line():
+    said = ["2031-02-01 10:00:00.1 UTC [44] ERROR:  deadlock detected"] * 2 + ["\tat the second line"]
+    assert list(steps_of([f"shop-db-1  | {line}" for line in said])) == [("services", True)]
+    assert list(steps_of([f"node-{n} | {n} | up" for n in range(9)])) == [], "names of rows differ"
