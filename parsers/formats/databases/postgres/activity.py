@@ -14,7 +14,8 @@ Tables: sessions: sid and spid = pid (one process for each session), db_user = u
 client_hostname or client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`),
 logon_text = backend_start, last_call_s = the age of the state or of the statement where the query computes it (`now() - state_change as state_age`),
 xmin = backend_xmin, xact_text = xact_start, verb = the first words of the query, blocked_by = the first of pg_blocking_pids or the
-blocking_pid of the lock monitoring queries; logs: messages of the server between two listings (INFO, DETAIL ... of a vacuum). Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
+blocking_pid of the lock monitoring queries; logs: messages of the server between two listings (INFO, DETAIL ... of a vacuum).
+Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
 background processes wait for work (Activity:...) and have no state; the author of the query chooses the columns, and others are read but
 not stored; a cell that continues on the next line ends with `+`. The lock monitoring queries (`blocked_pid`, `blocking_pid`) give the
 blocked session, event `Lock:`. The age of a transaction is none of its last call. Known gaps: HTML and

@@ -39,7 +39,7 @@ from parsers.text.times import WALL_BASE
 
 _TITLE = r"(?m)^\s*(?:WORKLOAD REPOSITORY (?:report|RAC|PDB|COMPARE)|STATSPACK report for|ASH Report For|WORKLOAD REPOSITORY)"
 FORMAT = Format(
-    kind="awr", variant="report", version="4", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    kind="awr", variant="report", version="5", systems=("solaris", "linux", "aix", "hpux", "windows"),
     tables=("db_waits", "counters", "params", "resource_use", "hist", "sessions", "hosts"), man="Oracle Database Performance Tuning Guide, AWR reports",
     example="sqlplus / as sysdba @?/rdbms/admin/awrrpt.sql", clocks=("wall-local", "none"),
     own=(
@@ -58,7 +58,7 @@ _SNAP = re.compile(r"^\s*(Begin|End) Snap: +([0-9]+) +(\S+) +([0-9:]{8}) +([0-9,
 _BEGIN_END = re.compile(r"^([A-Z][A-Za-z ]{3,40}?) {2,}Begin +End *$")
 _SPAN = re.compile(r"^\s*(Elapsed|DB Time|DB time): +([0-9.,]+) \(min(?:s|utes)?\)")
 _SECTION = re.compile(
-    r"^(\S.*?) *DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*|Wait Event Histogram.*)$"
+    r"^(\S.*?) *DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*|Wait Event Histogram.*|Global Cache and Enqueue Services.*)$"
 )
 _BESIDE = re.compile(r"^ *DB/Inst: (\S+?)/(\S+) +\(")
 """The names of the instance on a separate line, below the title."""
@@ -67,6 +67,9 @@ _PAGE = "OUTPUT"
 _ASH = re.compile(
     r"^\s*(Analysis (?:Begin|End) Time|Elapsed Time|Sample Count|Average Active Sessions|Avg\. Active Session per CPU|Report Target): +(\S.*)$"
 )
+_COPIED = (-1, -1)
+"""Column of a table whose cells are parted by tabs or blanks."""
+
 _FOREIGN = re.compile(r"^([^0-9]*(?:[0-9][0-9.,]*|\.[0-9]+)) +(\S+)$")
 
 
@@ -135,7 +138,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     reader = _Reader(out, _Carry(**saved))
     for block in source.blocks():
         for line_no, line in block.frame.rows():
-            reader.feed(line_no, line.expandtabs(8))
+            if not reader.copied(line_no, line):
+                reader.feed(line_no, line.expandtabs(8))
         reader.flush()
     carry = reader.carry
     if source.next_line > source.first_line:
@@ -168,6 +172,26 @@ class _Reader:
                 table, pl.DataFrame(rows, schema={c: columns[c] for c in dict.fromkeys(k for r in rows for k in r)})
             )
         self.rows, self.plain = {}, []
+
+    def copied(self, line_no: int, line: str) -> bool:
+        """Read a line of a table of events that was copied from the page of a report; return whether it is one.
+
+        Such a table has no dashes: its cells are parted by tabs, or by two blanks or more, which loses empty cells.
+        """
+        carry = self.carry
+        if (heads := awr_waits.copied_heads(line)) is not None:
+            carry.columns, carry.heads, carry.under, carry.fresh = [_COPIED], heads, [], True
+            carry.above = [*carry.above[-3:], (line_no, line.expandtabs(8))]  # dashes may follow after all
+            return True
+        if carry.columns != [_COPIED] or not line.strip():
+            return False
+        cells = awr_waits.copied_cells(carry.heads, line)
+        if cells is None or not self.dispatch(line_no, cells, dict(zip(carry.heads, cells, strict=True))):
+            carry.columns, carry.heads = [], []
+            return False
+        self.plain += [n for n, _ in carry.above]
+        carry.above = []
+        return True
 
     def feed(self, line_no: int, line: str) -> None:
         carry, text = self.carry, line.strip()

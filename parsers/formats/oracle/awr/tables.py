@@ -20,7 +20,7 @@ Row = tuple[str, dict[str, Any]]
 """Name of an evidence table, and the cells of a row."""
 NO_DATA = "No data exists for this section of the report."
 _LABELLED = re.compile(
-    r"([A-Za-z%][^:]{2,40}?) *: +(-?[0-9][0-9.,]*[KMG%]?|\.[0-9]+)(?: +(-?[0-9][0-9.,]*[KMG%]?|\.[0-9]+))?(?= {2,}\S|$)"
+    r"([A-Za-z%][^:]{2,60}?) *: +(-?[0-9][0-9.,]*[KMG%]?|\.[0-9]+)(?: +(-?[0-9][0-9.,]*[KMG%]?|\.[0-9]+))?(?= {2,}\S|$)"
 )
 _OS = (("linux", "linux"), ("solaris", "solaris"), ("aix", "aix"), ("hp-ux", "hpux"), ("windows", "windows"))
 WITH_KNOWN_COLUMNS = (

@@ -97,6 +97,54 @@ def flat_cells(heads: list[str], line: str) -> list[str] | None:
     return [match[1], *cells, *[match[3] or ""] * (len(heads) - 1 - len(wanted))]
 
 
+def copied_heads(line: str) -> list[str] | None:
+    """Return the headings of a table of events that was copied from a page; None for any other line.
+
+    >>> copied_heads("Event\\tWaits\\tTotal Wait Time (sec)\\tWait Avg(ms)\\t% DB time\\tWait Class")[2:5]
+    ['total wait time (sec)', 'wait avg(ms)', '% db time']
+    >>> copied_heads("Event                 Waits") is None
+    True
+    """
+    if not line.startswith("Event") or "Waits" not in line:
+        return None
+    heads = [
+        x.strip().lower() for x in (line.strip().split("\t") if "\t" in line else re.split(r" {2,}", line.strip()))
+    ]
+    timed = [h for h in heads if "time" in h]
+    return heads if heads[0] == "event" and "waits" in heads and len(heads) >= 5 and len(timed) >= 2 else None
+
+
+def copied_cells(heads: list[str], line: str) -> list[str] | None:
+    """Split a row below such headings; CPU time has neither waits nor an average. Return None if it is not a row.
+
+    >>> heads = ["event", "waits", "total wait time (sec)", "wait avg(ms)", "% db time", "wait class"]
+    >>> copied_cells(heads, "DB CPU\\t\\t35.6\\t\\t.4")
+    ['DB CPU', '', '35.6', '', '.4', '']
+    >>> copied_cells(heads, "DB CPU      35.6      .4")
+    ['DB CPU', '', '35.6', '', '.4', '']
+    """
+    cells = [x.strip() for x in (line.rstrip("\n").split("\t") if "\t" in line else re.split(r" {2,}", line.strip()))]
+    if len(cells) == 3 and len(heads) >= 5 and all(figure(x) is not None for x in cells[1:]):
+        time, share = (
+            next((n for n, h in enumerate(heads) if n > 1 and test(h)), None) for test in (_is_time, _is_share)
+        )
+        if time is None or share is None:
+            return None
+        placed = {0: cells[0], time: cells[1], share: cells[2]}
+        return [placed.get(n, "") for n in range(len(heads))]
+    cells += [""] * (len(heads) - len(cells))
+    named = cells[0] and not cells[0][0].isdigit() and not cells[0].endswith(":")
+    return cells if len(cells) == len(heads) and named and any(cells[1:]) else None
+
+
+def _is_time(head: str) -> bool:
+    return "time" in head and "%" not in head and "avg" not in head
+
+
+def _is_share(head: str) -> bool:
+    return "%" in head and "time" in head
+
+
 _EDGE = re.compile(r"(<=?|>=?) ?([0-9]+)(?:/([0-9]+))?(us|ms|s|m)$")
 
 

@@ -224,3 +224,22 @@ def test_blockers_of_sessions_and_since_when_they_wait():
         (402, 311, "Application", 1210.0, "ACTIVE"),
         (311, None, "Idle", 4.0, "INACTIVE"),
     ]
+
+
+@pytest.mark.parametrize("between", ["\t", "   "])
+def test_a_table_of_events_copied_from_the_page_of_a_report(between):
+    heads = ("Event", "Waits", "Total Wait Time (sec)", "Wait Avg(ms)", "% DB time", "Wait Class")
+    rows = (("log file sync", "6,290", "12.5K", "396", "62.5", "Commit"), ("enq: TX - index contention", "37", "31", "851", ".2", "Concurrency"),
+            ("DB CPU", "", "593.6", "", "4.4", ""))  # fmt: skip
+    text = "\n".join(
+        ["Top 10 Foreground Events by Total Wait Time", "", *(between.join(row) for row in (heads, *rows))]
+    )
+    text += f"\n\nAvg global cache current block flush time (ms):{between}98.1\n"
+    reading = read_bytes(text.encode(), REPORT)
+    assert reading.table("db_waits").select("event", "n", "total_s", "avg_ms", "pct", "wait_class").rows() == [
+        ("log file sync", 6290, 12500.0, 396.0, 62.5, "Commit"),
+        ("enq: TX - index contention", 37, 31.0, 851.0, 0.2, "Concurrency"),
+        ("DB CPU", None, 593.6, None, 4.4, None),
+    ]
+    assert [note.kind for note in reading.account.notes if note.kind == "unknown"] == []
+    assert reading.table("counters")["value"].to_list() == [98.1]
