@@ -54,3 +54,38 @@ def test_at_the_bounds_it_stands_out() -> None:
 def test_without_calls_nothing_is_told() -> None:
     assert seen(keys=(0, 5.0)) == []
     assert seen() == []
+
+
+def slow_log(*entries: tuple[str, float, str]) -> list[Sighting]:
+    rows = [
+        {"line_no": 9 * n, "line_end": 9 * n + 4, "op": f"command {name}", "elapsed_s": took, "text": text}
+        for n, (name, took, text) in enumerate(entries, 1)
+    ]
+    return list(observe(Case.of_tables({"logs": rows})))
+
+
+def test_the_longest_of_a_list_of_slow_commands() -> None:
+    (made,) = slow_log(
+        ("KEYS", 0.028, "KEYS shop:*"),
+        ("EVAL", 0.041, 'EVAL local k = redis.call(\\"KEYS\\", ARGV[1])'),
+        ("GET", 0.011, "GET a"),
+    )
+    assert made.headline.startswith("EVAL took 41 ms, the longest of 3 slow commands; ")
+    assert made.beside == "a script calls KEYS, which goes through all keys"
+    assert (made.seen, made.normal) == (({"event": "store-command keys"},), False)
+
+
+@pytest.mark.parametrize(
+    ("took", "text", "stands", "blamed"),
+    [
+        (0.02, "HGETALL cart:7", True, False),
+        (0.02, "SET note 'call KEYS'", True, False),
+        (0.009, "KEYS *", False, False),
+        (0.01, "KEYS *", True, True),
+    ],
+)
+def test_a_slow_command_that_does_not_go_through_all_keys_is_told_only(
+    took: float, text: str, stands: bool, blamed: bool
+) -> None:
+    (made,) = slow_log((text.split()[0], took, text))
+    assert (not made.normal, bool(made.seen)) == (stands, blamed)
