@@ -36,8 +36,8 @@ TIMED_WORDS = r"(?i)elapsed|latency|duration|(?:^|_)rt(?:$|_)|time_?total|took|d
 """Those of them that say a time by themselves; a wide table also counts connects and responses."""
 
 _UNIT_WORDS = (
-    r"(?P<ms>ms|msecs?|millis(?:ec(?:ond)?s?)?)|(?P<us>us|µs|usecs?|micros(?:ec(?:ond)?s?)?)"
-    r"|(?P<ns>ns|nsecs?|nanos(?:ec(?:ond)?s?)?)|(?P<s>s|secs?|seconds?)"
+    r"(?P<ms>ms|msecs?|millis(?:ec(?:onds?|s)?)?)|(?P<us>us|µs|usecs?|micros(?:ec(?:onds?|s)?)?)"
+    r"|(?P<ns>ns|nsecs?|nanos(?:ec(?:onds?|s)?)?)|(?P<s>s|secs?|seconds?)"
 )
 _UNIT_APART = re.compile(rf"[(_\[ ./-](?:{_UNIT_WORDS})[)\] ]?$", re.IGNORECASE)
 _UNIT_JOINED = re.compile(

@@ -36,9 +36,7 @@ _TOOLS = sorted({*_PROGRAMS.split(), *(tool for kind in kinds().values() for too
 _PATH_WORD = rf"(?:(?:/[\w.+-]+)+/|\./)?(?:{'|'.join(_TOOLS)})"
 _COMMAND = r"(?P<command>[^\s|].*)"
 
-_STATEMENT = (
-    r"(?i:\\|(?:select|with|explain|analyze|vacuum|show|table|insert|update|delete|begin|commit|alter|create|drop|copy|lock|set|reindex)\b)"
-)
+_STATEMENT = r"(?i:\\|(?:select|with|explain|analyze|vacuum|show|table|insert|update|delete|begin|commit|alter|create|drop|copy|lock|set|reindex)\b)"
 """Beginnings of what people type at the prompt of psql, whose name of the database may be any word."""
 
 # A prompt with a user, host or path may be followed by any command; a bare `#` or `$` only by a known one.

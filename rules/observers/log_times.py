@@ -38,7 +38,8 @@ QUOTED = 150
 
 _WORDS = (
     r"(?i)\b(?:elapsed|took|taken|duration|after|waited|waiting|wait|spent|latency|response[ _]time|(?:total|query|execution|exec|request|run)[ _]time"
-    r"|time|copied|in|for|delayed|lag(?:ged)?|blocked|stuck|actual|late(?:ness)?|behind|stalled|paused?)[\"']?[ :=,(\[]{1,3}[\"']?(?:of |for |about |more than |too long \[)?"
+    r"|time|copied|in|for|delayed|lag(?:ged)?|blocked|stuck|actual|late(?:ness)?|behind|stalled|paused?)"
+    r"[\"']?[ :=,(\[]{1,3}[\"']?(?:of |for |about |more than |too long \[)?"
 )
 IN_TEXT = (
     _WORDS

@@ -87,7 +87,7 @@ def _within(row: dict[str, Any], statement: dict[str, Any]) -> bool:
 
 def _far(entry: dict[str, Any]) -> bool:
     took = entry["of"]["elapsed_s"] if entry["of"] else None
-    return (took is None or took >= FELT_S) and entry["read"] >= max(LEAST, TIMES * max(entry["sent"], 1.0))
+    return (took is None or took >= FELT_S) and bool(entry["read"] >= max(LEAST, TIMES * max(entry["sent"], 1.0)))
 
 
 def _sighting(entry: dict[str, Any]) -> Sighting:

@@ -58,7 +58,8 @@ _SNAP = re.compile(r"^\s*(Begin|End) Snap: +([0-9]+) +(\S+) +([0-9:]{8}) +([0-9,
 _BEGIN_END = re.compile(r"^([A-Z][A-Za-z ]{3,40}?) {2,}Begin +End *$")
 _SPAN = re.compile(r"^\s*(Elapsed|DB Time|DB time): +([0-9.,]+) \(min(?:s|utes)?\)")
 _SECTION = re.compile(
-    r"^(\S.*?) *DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*|Wait Event Histogram.*|Global Cache and Enqueue Services.*)$"
+    r"^(\S.*?) *DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*"
+    r"|Wait Event Histogram.*|Global Cache and Enqueue Services.*)$"
 )
 _BESIDE = re.compile(r"^ *DB/Inst: (\S+?)/(\S+) +\(")
 """The names of the instance on a separate line, below the title."""
