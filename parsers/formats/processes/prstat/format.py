@@ -331,7 +331,12 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     physical = line.str.contains("PhysMem: ", literal=True)
     host = loaded.filter(
         pl.any_horizontal(
-            pl.col("load1").is_not_null(), *(line.str.contains(p) for p in (CPU, MEMORY, BSD)), total, physical
+            pl.col("load1").is_not_null(),
+            line.str.contains(CPU),
+            line.str.contains(MEMORY),
+            line.str.contains(BSD),
+            total,
+            physical,
         )
     )
     if host.is_empty():
