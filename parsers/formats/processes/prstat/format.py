@@ -217,7 +217,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             base = group.select("line_no", "sample", "t_local")
             process = _process(cells, "LWP" in heading.split()[-1].replace("NLWP", ""))
             if "cpu_pct" in process.columns and _OF_ALL & set(heading.split()):
-                process = process.with_columns(cpu_all=pl.col("cpu_pct").is_not_null())
+                process = process.with_columns(cpu_all=pl.when(pl.col("cpu_pct").is_not_null()).then(pl.lit(True)))
             found.append(process.join(base, on="line_no"))
             if "usr" in cells.columns:
                 states.append(_microstates(cells, process, interval).join(base, on="line_no"))
