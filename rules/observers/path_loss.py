@@ -196,7 +196,7 @@ def _ends(row: dict[str, Any], hops: list[Hop], answered: list[Hop]) -> Sighting
     return Sighting(
         "path",
         last.host if last else "the path",
-        f"{text} ({figure(behind[0].loss, '%')}{of} lost); a filter, or a host that does not answer such questions, looks the same",
+        f"{text} ({figure(behind[0].loss, '%')}{of} lost); a filter or a host that does not answer such questions looks the same",
         "loss_pct",
         behind[0].loss,
         "%",

@@ -58,7 +58,7 @@ def test_a_path_behind_whose_last_answer_nobody_answers() -> None:
     (made,) = mtr("0.0%", "50.0%", "0.0%", "100.0", avg="0.0 9.0 500.0 20.0")
     assert made.headline == (
         "behind hop 3, 10.0.0.3, nobody answers (100 % of 10 packets lost);"
-        " a filter, or a host that does not answer such questions, looks the same"
+        " a filter or a host that does not answer such questions looks the same"
     )
     assert made.beside == (
         "10.0.0.3 itself lost 0 %, so that what 1 router before it did not answer is no loss of the path;"
