@@ -82,7 +82,14 @@ def plan_steps(reading: Reading, value: int) -> None:
     assert reading.table("counters").filter(pl.col("name") == "rows")["line_no"].n_unique() == value
 
 
+def deadlock(reading: Reading, value: dict[str, int]) -> None:
+    """Resources of the graph and statements of a deadlock."""
+    rows = reading.table("logs")
+    assert {"resources": rows["code"].count(), "statements": rows["severity"].count()} == value
+
+
 CHECKERS = {
+    "deadlock": deadlock,
     "plan": plan,
     "plan_steps": plan_steps,
     "wait_lines": wait_lines,
