@@ -36,7 +36,8 @@ PLAIN = (
     r"^(?:DEADLOCK DETECTED\b.*|\[Transaction Deadlock\]|The following deadlock is not an ORACLE error\b.*|deadlock due to user error in the design\b.*"
     r"|or from issuing incorrect ad-hoc SQL\b.*|information may aid in determining the deadlock:|Deadlock graph:| +-+Blocker\(s\)-+ .*"
     r"|Resource Name +process session .*|[Ss]ession [0-9]+:(?: DID .*)?|Rows waited on:| +Session [0-9]+: (?:obj\b|no row).*|-{5} .* -{5}|={10,}"
-    r"|Information (?:for|on) (?:THIS|the OTHER)\b.*| *\(dictionary objn - .*| +(?:sid|pid|image|client details|O/S info|program|application name|action name|machine|user): .*|\*\*\* [0-9]{4}-.*)$"
+    r"|Information (?:for|on) (?:THIS|the OTHER)\b.*| *\(dictionary objn - .*"
+    r"| +(?:sid|pid|image|client details|O/S info|program|application name|action name|machine|user): .*|\*\*\* [0-9]{4}-.*)$"
 )
 _ROW = re.sub(r"\?P<[a-z]+>", "?:", RESOURCE)
 FORMAT = Format(
