@@ -69,7 +69,7 @@ SPENT = r"(?i)\b(?:took|elapsed|duration|timed? out|slow|waited|spent|stuck|bloc
 
 ID = (
     r"(?i)\b(?:(?:request|req|trace|correlation|transaction|txn|query|call|job|task|message|msg|conn|connection)[ _-]?(?:id|no)?|id|xid)"
-    r"[\"']?[ =:#\[(]{1,2}[\"']?([a-z_-]{0,12}\d[\w-]{0,40})\b"
+    r"[\"']?[ =:#\[(]{1,2}[\"']?([a-z_-]{0,12}[0-9][A-Za-z0-9_-]*)\b"
 )
 """An id of a piece of work: it has a digit."""
 
