@@ -9,7 +9,8 @@ Worked example: `Hash Join (... rows=10 ...) (actual time=0.1..5012.3 rows=10000
 Beside the node with most time stands what else tells of it: its time with the nodes below it, the pages that a scan read for
 its rows, the node with most time after it. Beside a sort on disk stands the memory that it may use, where a listing of settings
 in the same file has it.
-Times of a node count its loops; of parallel workers they are means, so that a plan with workers may add up to more.
+Times of a node count its loops; those of workers that run side by side below a Gather are divided by the number of workers.
+A node that a Limit ends early gives fewer rows than it would: that is no wrong estimate.
 Cost: the rows of the plans, one pass. Source: PostgreSQL documentation, Using EXPLAIN; MySQL Reference Manual, EXPLAIN ANALYZE.
 """
 
@@ -71,6 +72,13 @@ _LOOPS = re.compile(r"loops=(\d{1,12})")
 _EXPECTED = re.compile(rf"\(cost=[^()]{{0,60}} rows=({_N})")
 _AROUND = ' \t"|+'
 """What clients print around a line."""
+
+_GATHER = re.compile(r"Gather(?: Merge)?\b")
+_LIMIT = re.compile(r"Limit\b")
+_READS_ALL = re.compile(
+    r"(?:Incremental )?Sort\b|(?:Hash|Mixed)?Aggregate\b|Hash\b|Aggregate\b|Sort: |Aggregate using "
+)
+"""Nodes that read all that is below them before they give their first row."""
 
 _WHOLE = re.compile(r"(?:Table|Index|Covering index) scan on (?!<)")
 """Names of nodes of MySQL that read a table from end to end, and no temporary one."""
@@ -144,9 +152,38 @@ def _node(text: str, row: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def _side_by_side(nodes: Sequence[dict[str, Any]]) -> None:
+    """Divide the times of nodes below a Gather by the workers that ran them; their loops are those of all workers."""
+    parents = _parents(nodes)
+    workers: dict[int, float] = {}
+    for node in nodes:
+        above = parents.get(id(node))
+        if above is None:
+            continue
+        if _GATHER.match(above["name"]):
+            workers[id(node)] = max(1.0, node["loops"] / above["loops"])
+        elif id(above) in workers:
+            workers[id(node)] = workers[id(above)]
+        if node["ms"] is not None:
+            node["ms"] /= workers.get(id(node), 1.0)
+
+
+def _ended_early(nodes: Sequence[dict[str, Any]]) -> set[int]:
+    """Return the nodes whose rows a Limit above them cuts: down to the first that reads all before it gives a row."""
+    parents, cut = _parents(nodes), set[int]()
+    for node in nodes:
+        above = parents.get(id(node))
+        if above is None:
+            continue
+        if _LIMIT.match(above["name"]) or (id(above) in cut and not _READS_ALL.match(above["name"])):
+            cut.add(id(node))
+    return cut
+
+
 def _plan(
     nodes: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]], memory: Mapping[int, Mapping[str, Any]]
 ) -> Iterator[Sighting]:
+    _side_by_side(nodes)
     timed = [node for node in nodes if node["ms"] is not None]
     done = next((n for n in notes if _DONE.fullmatch(n["text"])), None)
     found = _DONE.fullmatch(done["text"]) if done else None
@@ -197,7 +234,8 @@ def _times(
     if done is None and len(nodes) > 1 and nodes[0]["ms"] == whole and nodes[0]["rows"] is not None:
         done = nodes[0]  # MySQL prints no sum below the plan
     if done is not None:
-        rows = f" and gave {nodes[0]['rows']:,.0f} rows" if nodes[0]["rows"] is not None else ""
+        n = nodes[0]["rows"]
+        rows = "" if n is None else f" and gave {n:,.0f} row{'' if n == 1 else 's'}"
         text = f"The plan took {figure(whole / 1e3, 's')}{rows}"
         yield Sighting(
             "split",
@@ -279,12 +317,14 @@ def _estimates(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighti
         one, other = max(float(node["rows"]), 1.0), max(float(node["expected"]), 1.0)
         return max(one, other) / min(one, other)
 
+    cut = _ended_early(nodes)
     known = [n for n in nodes if n["rows"] is not None and n["expected"] is not None]
+    known = [n for n in known if id(n) not in cut or n["rows"] > n["expected"]]
     far = [n for n in known if factor(n) >= OFF and max(n["rows"], n["expected"]) * n["loops"] >= OFF_ROWS]
     for node in sorted(far, key=factor, reverse=True)[:2]:
         more = "more" if node["rows"] > node["expected"] else "fewer"
         gave, wanted = f"{node['rows']:,.0f}", f"{node['expected']:,.0f}"
-        text = f"{node['name']} gave {gave} rows, {wanted} were expected: {factor(node):,.0f} times {more}"
+        text = f"{node['name']} gave {gave} row{'' if node['rows'] == 1 else 's'}, {wanted} were expected: {factor(node):,.0f} times {more}"
         yield Sighting(
             "estimate",
             f"estimate of {node['name']}",

@@ -183,3 +183,28 @@ def test_a_filter_above_a_scan_of_a_whole_table(scan: str, kept: int, told: bool
     if blamed:
         assert made[0].headline.endswith("read 900,000 rows in 1.200 s; the filter above it kept 900")
         assert [line.line_from for line in made[0].lines] == [5, 4]
+
+
+OF_WORKERS = """\
+Limit  (cost=700.0..700.1 rows=1 width=8) (actual time=395.0..400.0 rows=1 loops=1)
+  ->  Gather Merge  (cost=700.0..990.0 rows=90000 width=8) (actual time=395.0..399.9 rows=1 loops=1)
+        Workers Planned: 2
+        Workers Launched: 2
+        ->  Sort  (cost=700.0..790.0 rows=45000 width=8) (actual time=381.0..381.1 rows=1 loops=3)
+              Sort Key: period DESC
+              ->  Parallel Seq Scan on shelves  (cost=0.0..600.0 rows={expected} width=8) (actual time=9.0..380.0 rows=20000 loops=3)
+"""
+
+
+def test_workers_run_side_by_side_and_a_limit_ends_what_is_below_it() -> None:
+    made = plan(OF_WORKERS.format(expected=45000))
+    assert made[0].headline == "Parallel Seq Scan on shelves took 0.380 s by itself, 95 % of the 0.400 s of the plan"
+    assert made[1].headline == "The plan took 0.400 s and gave 1 row"
+    assert [s for s in made if s.kind == "estimate"] == []
+
+
+def test_what_is_below_a_sort_is_read_whole_whatever_the_limit() -> None:
+    made = [s for s in plan(OF_WORKERS.format(expected=400000)) if s.kind == "estimate"]
+    assert [s.headline for s in made] == [
+        "Parallel Seq Scan on shelves gave 20,000 rows, 400,000 were expected: 20 times fewer"
+    ]
