@@ -63,6 +63,7 @@ def observed(case: Case, cite: Cite) -> Observed:
     """Return what the observers saw, ranked."""
     tables = [name for name in ("observations", "comparisons") if case.has(name)]
     rows = [row for name in tables for row in case.scan(name).collect().to_dicts()]
+    _give_keys(case, rows)
     failed = tuple(Failed(f"observer {r['observer']}", r["headline"], r["host"]) for r in rows if r["kind"] == "failed")
     cited = [r for r in rows if r["evidence"]]
     outstanding, excess_s = [r for r in cited if not r["normal"]], _excess(case)
@@ -71,9 +72,9 @@ def observed(case: Case, cite: Cite) -> Observed:
     fill = within_bounds([r for r in cited if r["normal"]])[: max(0, FIRST_SHOWN - len(busy))]
     names, kept = usable(case.spec.names), dict[str, dict[str, Any]]()
     for row in [*busy, *fill, *(r for r in first if r["idle"])]:
-        kept.setdefault(_key(case, row), row)
+        kept.setdefault(row["key"], row)
     return Observed(
-        tuple({_key(case, row): row for row in ranked(outstanding, excess_s)}.values()),
+        tuple({row["key"]: row for row in ranked(outstanding, excess_s)}.values()),
         tuple(row for row in kept.values() if not row["normal"]),
         tuple(_observation(n, key, row, cite, names) for n, (key, row) in enumerate(kept.items(), 1)),
         tuple(r for r in rows if r["value"] is not None),
@@ -191,6 +192,16 @@ def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:
         for a in one["evidence"]
         for b in other["evidence"]
     )
+
+
+def _give_keys(case: Case, rows: Sequence[dict[str, Any]]) -> None:
+    """Give each row its key. Two quantities of one subject on one line are two observations: the second key has its name."""
+    taken: dict[str, str | None] = {}
+    for row in rows:
+        key = _key(case, row)
+        if taken.setdefault(key, row["name"]) != row["name"]:
+            key = hashlib.sha256(f"{key}\0{row['name']}".encode()).hexdigest()[:16]
+        row["key"] = key
 
 
 def _key(case: Case, row: dict[str, Any]) -> str:

@@ -146,3 +146,11 @@ def test_what_machine_it_is_comes_last_and_once_per_host() -> None:
     }
     shown = seen_in([row(2, **machine), row(3, **machine), bounded]).observations
     assert [o.headline for o in shown] == ["Call 1 waits", "The machine has 8 processors"]
+
+
+def test_two_quantities_of_one_subject_on_one_line_are_two_observations() -> None:
+    rows, sorts = (row(1, share=0.5, name=name, headline=name) for name in ("rows_count", "sorts_count"))
+    both = seen_in([rows, sorts])
+    assert [o.headline for o in both.observations] == ["rows_count", "sorts_count"]
+    alone = seen_in([row(1, share=0.5, name="rows_count")])
+    assert both.observations[0].key == alone.observations[0].key, "the first keeps the key that it always had"
