@@ -153,8 +153,6 @@ def _seen(tree: Sequence[Waiting], own: Waiting | None) -> tuple[Seen, ...]:
     for one in (*tree, own):
         if one is not None and of_tables(one.verb):
             return ({"log": f"sessions wait behind {one.verb}"},)
-    if own is not None and own.verb == "COPY":
-        return ({"log": "sessions wait behind COPY"},)
     if any(one.verb == "SELECT" for one in tree):
         return ({"log": "reads wait behind a session"},)
     if any((one.wait_class or "").lower() == "application" for one in tree):

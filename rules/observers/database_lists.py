@@ -60,6 +60,10 @@ LAG_MESSAGES = 1000.0
 SCAN_ROWS = 1000.0
 """Minimum number of rows that a full read examines to be worth a word."""
 
+FELT_ROWS = 1e6
+"""Number of rows that a full read of a table is felt by: a server of databases examines some hundred thousand to some
+million rows a second in one thread, and waits for the disk besides."""
+
 LONGEST_S = 3650 * 86400.0
 
 WAITS_FOR = {
@@ -825,6 +829,7 @@ def _plan(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting
             against="a small table",
             against_value=SCAN_ROWS,
             share=0.5 if n >= SCAN_ROWS else None,
+            seen=({"log": "the plan reads a table of millions of rows in full"},) if n >= FELT_ROWS else (),
             normal=n < SCAN_ROWS,
         )
     for one in listing:
@@ -832,7 +837,7 @@ def _plan(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting
         if "Using filesort" in extra or "Using temporary" in extra:
             yield Sighting(
                 "plan",
-                one.of["table"],
+                f"sort of {one.of['table']}",
                 f"{one.of['table']}: {extra}",
                 "sorts_count",
                 1.0,

@@ -182,7 +182,20 @@ def test_a_plan_that_reads_a_table_in_full() -> None:
     (sorts,) = record(
         id="1", select_type="SIMPLE", table="t", type="ref", key="k", rows="7", Extra="Using where; Using filesort"
     )
-    assert sorts.headline == "t: Using where; Using filesort"
+    assert (sorts.headline, sorts.subject) == ("t: Using where; Using filesort", "sort of t")
+
+
+@pytest.mark.parametrize(("rows", "felt"), [(999_999, False), (1_000_000, True)])
+def test_a_table_of_millions_that_is_read_in_full_is_felt(rows: int, felt: bool) -> None:
+    (made,) = table("id select_type table type key rows", f"1 SIMPLE shelves ALL NULL {rows}")
+    assert made.seen == (({"log": "the plan reads a table of millions of rows in full"},) if felt else ())
+
+
+def test_a_plan_and_its_sort_on_one_line_are_two_observations() -> None:
+    made = table(
+        "id select_type table type key rows Extra", "1 SIMPLE shelves ALL NULL 5000 Using where; Using temporary"
+    )
+    assert len({s.subject for s in made}) == len(made)
 
 
 def test_sessions_that_no_format_knows() -> None:
@@ -223,7 +236,7 @@ def test_no_listing_raises(seed: int) -> None:
 @pytest.mark.parametrize(
     ("root", "waiter", "seen"),
     [
-        ("COPY", "--", "sessions wait behind COPY"),
+        ("COPY", "--", None),
         ("UPDATE", "ALTER", "sessions wait behind ALTER"),
         ("UPDATE", "SELECT", "reads wait behind a session"),
         ("UPDATE", "UPDATE", None),
