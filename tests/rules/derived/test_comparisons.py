@@ -28,6 +28,7 @@ def test_only_observers_across_have_rows_here(monkeypatch: pytest.MonkeyPatch) -
 
 def test_difference_looks_across() -> None:
     assert {name for name, one in observers().items() if one.OBSERVER.across} == {
+        "command-twins",
         "difference",
         "growth-between",
         "limits-apart",

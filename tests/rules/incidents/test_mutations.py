@@ -306,7 +306,7 @@ def test_without_a_storm_counters_alone_blame_nobody(change: Change, tmp_path: P
     assert verdict(made) == ("cannot tell", None, None)
 
 
-def test_quick_detaches_on_idle_processors_are_nothing_wrong(tmp_path: Path) -> None:
+def test_quick_detaches_on_idle_processors_blame_nobody(tmp_path: Path) -> None:
     made = judged(
         "002",
         tmp_path / "case",
@@ -316,7 +316,7 @@ def test_quick_detaches_on_idle_processors_are_nothing_wrong(tmp_path: Path) -> 
     )
     assert blamed(made) == set()
     assert {"SHM-003", "CPU-002", "CPU-003", "CPU-008"} <= set(made.quiet)
-    assert verdict(made) == ("nothing wrong seen", None, None)
+    assert verdict(made) == ("cannot tell", None, None), "an instant shows, which may not be the slow one"
 
 
 # --- 003: one semaphore set, one spin lock -------------------------------------------------------------------------------
