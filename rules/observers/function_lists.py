@@ -6,7 +6,7 @@ time and was called again and again; a collector of V8 with a fifth of the ticks
 for other threads of the program are idle.
 What the figures are parts of is said as far as the tool says it: of processor time (pprof of type cpu), of waiting (mutex, block), of
 memory (heap), of time by the clock (cProfile, waits included), of ticks (V8).
-Worked example: `2.60s 8.34% 8.34% 12.67s 40.62% runtime.mallocgc`: 40.6 % with what it calls, 8.34 % itself.
+Worked example: `3.10s 9.50% 9.50% 11.40s 35.00% runtime.mallocgc`: 35 % with what it calls, 9.5 % itself.
 `9000 3.001 0.000 3.001 0.000 {posix.stat}` below a root of 5 s: 60 % of the time, 9,000 calls of 0.333 ms.
 `500 29.7% 33.0% GC`: 29.7 % of the ticks are in the collector.
 Cost: the first `MOST_ROWS` rows of such lists of each artifact. Source: pprof documentation (flat, cum); Python library reference,

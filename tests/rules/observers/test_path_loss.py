@@ -91,7 +91,7 @@ HOST: app1                        Loss%   Snt   Last   Avg  Best  Wrst StDev
             "  8. AS64500  192.0.2.7            0.0%    30    2.1   2.0   1.8   2.5   0.2\n",
             ["7.|-- ???", "8.|-- 192.0.2.7"],
         ),
-        ("  1.|-- gw1.example.com            0.0%     2  1000. 601.1 201.5 1000. 565.1\n", ["1.|-- gw1.example.com"]),
+        ("  1.|-- gw1.example.com            0.0%     2  1000. 400.5 100.5 1000. 350.0\n", ["1.|-- gw1.example.com"]),
     ],
 )
 def test_reports_of_one_hop_and_with_autonomous_systems_are_read(rows: str, hosts: list[str]) -> None:

@@ -61,8 +61,8 @@ def is_heading(heading: Sequence[str]) -> bool:
 def cells_of(heading: Sequence[str], line: str) -> list[str] | None:
     """Return the cells of a row, None for a line that is none. The name of a caller keeps the blanks by which it is further in.
 
-    >>> cells_of(TICKS, "  97583   71.2%          Shared libraries"), cells_of(TICKS_OF_PARENT, "   90   50.0%    LazyCompile: *f /a.js:1:2")
-    (['97583', '71.2%', '', 'Shared libraries'], ['90', '50.0%', '  LazyCompile: *f /a.js:1:2'])
+    >>> cells_of(TICKS, "  41020   61.5%          Shared libraries"), cells_of(TICKS_OF_PARENT, "   90   50.0%    LazyCompile: *f /a.js:1:2")
+    (['41020', '61.5%', '', 'Shared libraries'], ['90', '50.0%', '  LazyCompile: *f /a.js:1:2'])
     """
     found = _SHAPES[tuple(heading)].fullmatch(line) if len(line) <= 1200 else None
     return [cell or "" for cell in found.groups()] if found else None

@@ -16,7 +16,7 @@ Samples::
     dev        4096      40    4056    1%       0       -    1  /dev/vg00/lvol2
     total      8192    8180      12   99%       -       0    -
            Type InUse MemUse HighUse Requests  Size(s)
-        CAM path   100     4K       -   681966  32
+        CAM path   120     5K       -   540021  32
 
 Tables: meminfo (unit kb or pages; pct for the used share of lsps), with the names of /proc/meminfo where a figure of free means the
 same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb).

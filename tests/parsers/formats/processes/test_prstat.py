@@ -279,7 +279,7 @@ def test_the_memory_of_a_bsd_head_is_read_with_its_cache_and_swap():
     text = (
         "last pid: 41;  load averages:  0.10,  0.20,  0.30    up 3+01:00:00  10:00:00\n"
         "Mem: 300M Active, 1G Inact, 90G Wired, 64K Buf, 2.5G Free\n"
-        "ARC: 8G Total, 3G MFU, 4G MRU\n     3290M Compressed, 12G Uncompressed, 3.79:1 Ratio\n"
+        "ARC: 8G Total, 3G MFU, 4G MRU\n     2100M Compressed, 8400M Uncompressed, 4.10:1 Ratio\n"
         "Swap: 4G Total, 10M Used, 4086M Free\n"
     )
     rows = read_bytes(text.encode()).table("meminfo")
