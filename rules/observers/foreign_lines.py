@@ -50,6 +50,9 @@ GAVE_UP_S = 1.0
 GIVES_UP = re.compile(r"Temporary failure in name resolution|\bEAI_AGAIN\b")
 """Errors of getaddrinfo(3) that come when no server answered (EAI_AGAIN)."""
 
+COLUMNS = re.compile(r"[^\d]*\S {2,}\S[^\d]* {2,}[^\d]*")
+"""A line without a figure whose words stand in three columns or more: a heading, which complains of nothing."""
+
 TOOK = re.compile(r"\b(?:after|in) (\d{1,9}) (?:milliseconds|ms)\b")
 
 
@@ -82,7 +85,7 @@ def _lines(stretches: pl.DataFrame) -> Iterator[dict[str, Any]]:
         texts = str(row["text"]).split("\n")
         whole = len(texts) == row["line_end"] - row["line_no"] + 1 and len(str(row["text"])) < CUT
         for n, text in enumerate(texts if whole else texts[:-1]):
-            if text.strip():
+            if text.strip() and not COLUMNS.fullmatch(text.strip()):
                 yield {**row, "line_no": row["line_no"] + n, "text": text.strip()}
 
 

@@ -94,3 +94,8 @@ def test_what_a_timed_command_prints_is_not_swallowed_by_its_times() -> None:
 def test_a_command_without_a_prompt_names_its_times(line: str, series: str) -> None:
     text = f"{line}\n\nreal\t0m12.500s\nuser\t0m0.010s\nsys\t0m0.000s\n"
     assert read_bytes(text.encode()).tables["conn_times"]["series"].to_list() == [series]
+
+
+def test_a_heading_complains_of_nothing() -> None:
+    assert seen(note("[ ID] Interval           Transfer     Jitter    Lost/Total Datagrams"), kind="ping") == []
+    assert seen(note("[client]  gave up: connection lost"), kind="ping"), "two columns may be a sentence"

@@ -399,7 +399,7 @@ class Paragraphs:
 
     def _one(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
         """Read one line of a paragraph whose kind is decided."""
-        if tables.RULE.fullmatch(line):
+        if tables.RULE.fullmatch(line) or (self.state["mode"] == "table" and tables.FOOTER.fullmatch(line)):
             self.read.append(no)
         elif self.state["mode"] != "table" or written or not self._row(no, line):
             self._single(no, line, written, stamp)

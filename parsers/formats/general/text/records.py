@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from parsers.formats.general.text.tables import FOOTER
+
 MOST_CELLS = 200
 """Maximum number of lines of a record; a longer one ends there."""
 
 _HEAD = re.compile(r"[ \t]*(?:-\[ RECORD [0-9]+ \][-+]*|\* ?Record [0-9]+|\*{5,} ?[0-9]+\. row ?\*{5,})[ \t]*")
 _BARRED = re.compile(r"[ \t]*(?P<name>[A-Za-z_?][\w ?().$/-]{0,62}?)?[ \t]*\|(?: (?P<value>.*))?")
 _COLON = re.compile(r"[ \t]*(?P<name>[A-Za-z_@][\w@().$/*-]{0,62}(?: [\w()]{1,20}){0,3}):(?:[ \t]+(?P<value>.*))?")
-_FOOTER = re.compile(r"[ \t]*(?:\([0-9]+ rows?\)|[0-9]+ rows? in set\b.*)")
 
 _BARE = re.compile(
     r"[ \t]*(?:Slave|Replica)_(?:IO|SQL)_(?:State|Running): .*|[ \t]*Seconds_Behind_(?:Master|Source): .*"
@@ -53,7 +54,7 @@ def open_at(line_no: int) -> Record:
 
 def goes_on(record: Record, line: str) -> bool:
     """Add a line to an open record; return False, and change nothing, if it does not belong to it."""
-    if len(record["cells"]) >= MOST_CELLS or opens(line) or _FOOTER.fullmatch(line):
+    if len(record["cells"]) >= MOST_CELLS or opens(line) or FOOTER.fullmatch(line):
         return False
     sign = record["sign"]
     found = _BARRED.fullmatch(line) if sign in (None, "|") else None

@@ -31,6 +31,9 @@ _NAME = re.compile(r"[ \t]*(?P<name>[A-Za-z_][\w.]{0,62})[ \t]*")
 _DASHES = re.compile(r"[ \t]*-{1,200}[ \t]*")
 _ONE_ROW = re.compile(r"[ \t]*\(1 [^\W\d]{1,12}\)[ \t]*")
 
+FOOTER = re.compile(r"[ \t]*(?:\([0-9]+ rows?\)|(?:[0-9]+|no) rows? (?:in set|selected|affected)\b.*)")
+"""Line with which a client of a database counts the rows above it."""
+
 _MTR = re.compile(r"[ \t]*(?P<host>HOST: \S+)[ \t]+(?P<columns>Loss%[ \t]+Snt(?:[ \t]+[A-Z][A-Za-z]+)*)[ \t]*")
 _HOP = re.compile(
     r"[ \t]*(?P<n>[0-9]{1,3})\.(?:\|--)?[ \t]*(?:AS(?:[0-9]+|\?\?\?)[ \t]+)?(?P<host>\S+)[ \t]+(?P<loss>[0-9]{1,3}(?:\.[0-9]+)?%?)"
@@ -81,7 +84,8 @@ def table_at(lines: Sequence[str]) -> Shape | None:
     """Return the shape of the table whose heading is the first of these lines, None if it is no heading."""
     shape: Shape | None
     first = lines[0]
-    below = [line for line in lines[1:] if not RULE.fullmatch(line)]
+    counted = next((n for n, line in enumerate(lines) if FOOTER.fullmatch(line)), len(lines))
+    below = [line for line in lines[1:counted] if not RULE.fullmatch(line)]
     ruled = len(lines) > 1 and RULE.fullmatch(lines[1]) is not None
     if not below or RULE.fullmatch(first) or len(first) > 2000:
         return None

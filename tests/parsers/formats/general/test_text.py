@@ -329,6 +329,15 @@ def test_one_value_under_its_name_is_a_setting():
     )
 
 
+@pytest.mark.parametrize("footer", ["1 row in set, 1 warning (0.00 sec)", "(1 row)", "1 row selected."])
+def test_a_table_of_one_row_ends_where_its_rows_are_counted(footer: str):
+    rule = "+----+---------+------+"
+    text = f"{rule}\n| id | table   | type |\n{rule}\n|  1 | shelves | ALL  |\n{rule}\n{footer}\n"
+    run = read_bytes(text.encode())
+    assert [row["cells"] for row in run.tables["rows"].to_dicts()] == [["1", "shelves", "ALL"]]
+    assert "unknown" not in run.table("notes")["kind"].to_list()
+
+
 def test_several_values_under_a_name_are_no_setting():
     found = tables_of("pool = 3\n\n size\n------\n 7\n 9\n(2 rows)\n")
     assert [row["name"] for row in found["params"]] == ["pool"]
