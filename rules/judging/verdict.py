@@ -18,7 +18,7 @@ from rules.judging import headlines, scoring
 from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, State, Verdict, WhoseSeconds
 from rules.observers.observer import FELT_S
 from rules.walking import wait_path
-from rules.walking.threads import EXEC_NAMES
+from rules.walking.threads import EXEC_NAMES, EXIT_NAMES
 
 FAIR = 10
 """Minimum decibans of a finding that supports a claim on its own."""
@@ -252,7 +252,8 @@ class Judgement:
         seconds.
 
         A symptom without seconds is covered by a clock of at least `STRETCH_S`, unless all it stamps is one thread to
-        which a tracer was attached, or by any measured time; if nobody stated what is slow, nothing can be called well.
+        which a tracer was attached, by the trace of a whole command, or by any measured time; if nobody stated what is
+        slow, nothing can be called well.
         """
         symptom = self.case.spec.symptom
         if symptom is None or (symptom.bad is None and not symptom.text):
@@ -264,6 +265,8 @@ class Judgement:
         long = [clock for clock, s in spans.items() if s >= (STRETCH_S if timed is None else timed)]
         if timed is None and long:
             long = [clock for clock in long if clock not in self._attached_to_one()]
+        if timed is None and not long:
+            long = self._whole_commands()
         times = self.case.table("conn_times")["elapsed_s"].drop_nulls().to_list()
         return bool(long) or any(s >= (SLACK_S if timed is None else timed) for s in times)
 
@@ -274,6 +277,15 @@ class Judgement:
         started = pl.col("name").is_in(EXEC_NAMES).any()
         found = calls.group_by("clock").agg((threads & ~started).alias("one")).filter("one")
         return frozenset(found.collect(engine="streaming")["clock"].to_list())
+
+    def _whole_commands(self) -> list[str]:
+        """Return the clocks of traces that begin with the start of a command and show its end, however short it is."""
+        calls = self.case.scan("syscalls", ["clock", "pid", "line_no", "name"], pl.col("clock").is_not_null())
+        first = calls.group_by("clock").agg(pl.struct("line_no", "pid", "name").bottom_k_by("line_no", 1).first())
+        begins = first.unnest("line_no").filter(pl.col("name").is_in(EXEC_NAMES)).select("clock", "pid")
+        ends = calls.filter(pl.col("name").is_in(EXIT_NAMES)).select("clock", "pid").unique()
+        found = begins.join(ends, on=["clock", "pid"], nulls_equal=True).collect(engine="streaming")
+        return [str(clock) for clock in found["clock"]]
 
     # --- words -------------------------------------------------------------------------------------------------------
 

@@ -237,11 +237,11 @@ def test_nothing_wrong_needs_seconds_of_more_than_one_attached_thread() -> None:
     slow = CaseSpec(symptom=Symptom("a service uses a whole processor"))
     silent = rule(901, LOCK, query="select 's' as subject, 1.0 as magnitude, host, [ev(1, 1, 1, 'x')] as evidence from ps where pid = 77")  # fmt: skip
 
-    def state(seconds: float, lwps: tuple[int, ...], first: str = "read") -> str:
+    def state(seconds: float, lwps: tuple[int, ...], first: str = "read", last: str = "read") -> str:
         rows: dict[str, list[dict[str, Any]]] = {
             "ps": [{"artifact_id": 1, "host": "db", "line_no": 1}],
             "syscalls": [
-                {"artifact_id": 3, "host": "db", "clock": "c", "line_no": n, "pid": 7, "lwp": lwps[n % len(lwps)], "name": first if n == 1 else "read"}
+                {"artifact_id": 3, "host": "db", "clock": "c", "line_no": n, "pid": 7, "lwp": lwps[n % len(lwps)], "name": {1: first, 9: last}.get(n, "read")}
                 for n in range(1, 10)
             ],
         }  # fmt: skip
@@ -254,6 +254,8 @@ def test_nothing_wrong_needs_seconds_of_more_than_one_attached_thread() -> None:
     assert state(6.0, (1,)) == "cannot tell", "other threads may spin meanwhile"
     assert state(6.0, (1, 2)) == "nothing wrong seen"
     assert state(6.0, (1,), "execve") == "nothing wrong seen", "the whole program is in the trace"
+    assert state(0.3, (1,), "execve", "exit_group") == "nothing wrong seen", "however short, it is the whole command"
+    assert state(0.3, (1,), "execve") == state(0.3, (1,), "read", "exit_group") == "cannot tell"
 
 
 def test_nothing_wrong_is_not_said_beside_a_wait_that_people_feel() -> None:
