@@ -45,7 +45,10 @@ HINT = re.compile(r"(?:the|which|what|how|whether|an?|in|of|number|load|order|st
 BY_KIND = 0.5
 """Worth of what people who have read such an artifact ask for next; each later one counts 0.8 of the one before."""
 
-DATABASES = re.compile(r"sqlplus|mysql|psql|lsnrctl|the alert log|the slow log|an AWR")
+DATABASES = re.compile(
+    r"(?i)sqlplus|mysql|psql|lsnrctl|the alert log|the slow log|an AWR|explain\b|show (?:index|create|engine|full|processlist)"
+    r"|rows_sent|the sessions (?:that|of)|the definition and statistics of|select\b|v\$|pg_"
+)
 """How an ask begins that a database administrator answers."""
 
 KNOWN = 0.5
