@@ -56,9 +56,6 @@ STAMP = (
     + r"?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)"
 )
 PAIR = rf"^[ \t]*({STAMP})[ \t]+([+-]?[0-9][0-9.,]*)$"
-RULED = r"^[ +|]*-{2,}-*[-+| ]*[+|][-+| ]*$"
-"""The line below the headings of a table that a client drew."""
-
 FRACTION = r"^.{0,60}?[0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3}(?:[0-9]{3})?[^0-9,;]"
 """A stamp with its fraction behind a comma, and text after it."""
 
@@ -97,7 +94,7 @@ def claim(head: Head) -> Claim | None:
     if shape is None:
         return None
     separator, width, header = shape
-    if separator == "|" and any(re.match(RULED, x) for x in lines[:4]):
+    if separator == "|" and any(map(_ruled, lines[:4])):
         return None  # the columns of a client (psql), which aligns them
     if separator == "," and 2 * sum(re.match(FRACTION, x) is not None for x in lines) > len(lines):
         return None  # a log whose stamps have a comma before their fraction
@@ -116,6 +113,15 @@ def claim(head: Head) -> Claim | None:
     return Claim(
         strength * len(rows) / len(lines), f"{len(rows)} rows of {width} cells parted by a {name}", "delimited"
     )
+
+
+def _ruled(line: str) -> bool:
+    """Return whether a line draws the widths of columns.
+
+    >>> _ruled("----+------"), _ruled("+----+----+"), _ruled("a | --"), _ruled("----")
+    (True, True, False, False)
+    """
+    return not line.strip("-+| ") and "--" in line and ("+" in line or "|" in line)
 
 
 def _named(cells: Sequence[str]) -> bool:

@@ -54,10 +54,8 @@ COUNTED = r"^([a-z_][A-Za-z0-9_]*)[\t ]+([0-9]+)$"
 COUNTS = r"^[\t ]*CALL[\t ]+COUNT$"
 CUT = r"^[\t ]*([0-9]+)/(0x[0-9a-f]+|[0-9]+):[\t ]+(?:[0-9]+[\t ]+){0,3}([A-Za-z_][A-Za-z0-9_]*)\((.*)$"
 _SIGNS = re.compile(r"\)[\t ]*= (?:-?[0-9]+|0x[0-9A-Fa-f]+) (?:Err#)?-?[0-9]+$")
-OF_BSD = {
-    "netbsd": r"^(?:compat_[0-9]+_|_lwp_|_{2,3}[a-z][a-z0-9_]*[a-z_](?:13|14|30|40|50|60|90|100)$)",
-    "freebsd": r"^(?:freebsd[0-9]+_|compat[0-9]+\.freebsd)",
-}
+OF_NETBSD = r"^(?:compat_[0-9]+_|_lwp_|_{2,3}[a-z][a-z0-9_]*[a-z_](?:13|14|30|40|50|60|90|100)$)"
+OF_FREEBSD = r"^(?:freebsd[0-9]+_|compat[0-9]+\.freebsd)"
 """Names of calls that only one of the BSDs has: those of old versions and their successors (NetBSD sys/kern/syscalls.master,
 FreeBSD sys/kern/syscalls.master)."""
 ERRORS = {"solaris": SOLARIS, "netbsd": NETBSD, "freebsd": FREEBSD}
@@ -122,8 +120,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
             columns = _columns(calls, out)
         if system is None and calls["lwp"].str.starts_with("0x").any():
             system = "macos"
-        if system not in ("macos", *OF_BSD):
-            system = next((name for name, own in OF_BSD.items() if calls["name"].str.contains(own).any()), system)
+        if system not in ("macos", "netbsd", "freebsd"):
+            if calls["name"].str.contains(OF_NETBSD).any():
+                system = "netbsd"
+            elif calls["name"].str.contains(OF_FREEBSD).any():
+                system = "freebsd"
         names = columns or []
         present = pl.concat_list(pl.col(f"n{i}").cast(pl.Float64) for i in (1, 2, 3)).list.drop_nulls()
         fits = pl.col("numbers").list.len() == len(names)
