@@ -23,7 +23,7 @@ def verb(statement: str | None) -> str | None:
     ('CREATE UNIQUE INDEX', None, None)
     """
     text = (statement or "")[:4000]
-    found = _VERBS.match(text, _COMMENTS.match(text).end())  # type: ignore[union-attr]  # the pattern matches anything
+    found = _VERBS.match(_COMMENTS.sub("", text, count=1))
     if found is None:
         return None
     words = " ".join(x for x in found.groups() if x).upper()

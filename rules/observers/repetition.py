@@ -73,6 +73,21 @@ GROUP = [*PLACE_COLUMNS, "name", "kind", "target"]
 FILES = pl.col("kind") == "file"
 
 
+MERGED = (
+    pl.col("n", "sum").sum(),
+    pl.col("timed").any(),
+    pl.col("bytes").median(),
+    pl.col("first").min(),
+    pl.col("last").max(),
+    pl.col("worst", "worst_end").sort_by("most", "first").last(),
+    pl.col("firsts").explode().sort().head(FIRST_LINES),
+    pl.col("most").max(),
+    pl.col("least").min(),
+    pl.col("each").median(),
+)
+"""How groups of calls become one."""
+
+
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield repeated calls, the largest time first."""
     all_ = gathered(case, (_calls, _totals, _lines, _database, _series))
@@ -208,35 +223,11 @@ def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
         marked.filter(~pl.col("kept"))
         .group_by(keys)
         .agg(
-            pl.col("n", "sum").sum(),
-            pl.col("timed").any(),
-            pl.col("bytes").median(),
-            pl.col("first").min(),
-            pl.col("last").max(),
-            pl.col("worst", "worst_end").sort_by("most", "first").last(),
-            pl.col("firsts").explode().sort().head(FIRST_LINES),
-            pl.col("most").max(),
-            pl.col("least").min(),
-            pl.col("each").median(),
+            *MERGED,
             pl.lit("further ones").alias("target"),
         )
     )
     return pl.concat([threads.filter(marked["kept"]), rest.select(threads.columns).cast(dict(threads.schema))])  # type: ignore[arg-type]
-
-
-MERGED = (
-    pl.col("n", "sum").sum(),
-    pl.col("timed").any(),
-    pl.col("bytes").median(),
-    pl.col("first").min(),
-    pl.col("last").max(),
-    pl.col("worst", "worst_end").sort_by("most", "first").last(),
-    pl.col("firsts").explode().sort().head(FIRST_LINES),
-    pl.col("most").max(),
-    pl.col("least").min(),
-    pl.col("each").median(),
-)
-"""How groups of calls become one."""
 
 
 def _of_threads(parts: pl.DataFrame) -> pl.DataFrame:

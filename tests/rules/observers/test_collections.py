@@ -16,7 +16,7 @@ PARALLEL = (
 UNIFIED = "[info][gc] GC({}) Pause {} {}M->{}M({}M) {}ms"
 
 
-def made(*lines: tuple[float, str]) -> list[Sighting]:
+def made(*lines: tuple[float | None, str]) -> list[Sighting]:
     rows = [{"t_local": t, "text": text, "line_no": n} for n, (t, text) in enumerate(lines, 1)]
     return list(observe(Case.of_tables({"logs": rows})))
 
@@ -120,4 +120,4 @@ def test_other_lines_and_odd_figures_give_nothing() -> None:
         (None, UNIFIED.format(1, "Young", 9, 1, 20, "1.5")),
         (2.0, "x -> y ms"),
     ]
-    assert made(*lines) == []  # type: ignore[arg-type]
+    assert made(*lines) == []

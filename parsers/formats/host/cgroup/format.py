@@ -206,7 +206,8 @@ def _files(words: str) -> list[tuple[str, str]]:
     """
     found: list[tuple[str, str]] = []
     for word in words.split():
-        stem, tail = re.match(r"^(.*?)((?:/\*|\*\.pressure)?)$", word).groups()  # type: ignore[union-attr]
+        tail = next((t for t in ("/*", "*.pressure") if word.endswith(t)), "")
+        stem = word.removesuffix(tail)
         if tail:
             names = [f"{stem}{f'/{p}' if tail == '/*' else f'{p}.pressure'}" for p in PRESSURES]
         elif braces := re.match(r"^([^{}]*)\{([a-z,]+)\}([^{}]*)$", word):

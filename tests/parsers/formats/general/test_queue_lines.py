@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.parsers.formats.evidence import read_bytes
 
 TC = """qdisc fq_codel 0: dev eth0 root refcnt 2 limit 10240p flows 1024
@@ -10,7 +12,7 @@ TC = """qdisc fq_codel 0: dev eth0 root refcnt 2 limit 10240p flows 1024
 """
 
 
-def rows(text: str, table: str) -> list[dict[str, object]]:
+def rows(text: str, table: str) -> list[dict[str, Any]]:
     return read_bytes(text.encode()).tables[table].to_dicts()
 
 
@@ -43,7 +45,7 @@ def test_cells_of_lvs_stand_under_their_heading() -> None:
         "  pool0  main twi-aotz-- 90.00g             99.20  1.10                            \n"
     )
     made = rows(text, "rows")
-    named = dict(zip(made[1]["heading"], made[1]["cells"], strict=True))  # type: ignore[call-overload]
+    named = dict(zip(made[1]["heading"], made[1]["cells"], strict=True))
     assert (named["LV"], named["Data%"], named["Meta%"], named["Pool"]) == ("pool0", "99.20", "1.10", "")
 
 
