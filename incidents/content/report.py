@@ -288,11 +288,12 @@ class Ask:
         """Say what to bring in a few words: what the command's first tool prints; else its first part, + n others."""
         if not self.command:
             return self.why
-        first = re.sub(r"^timeout (?:-s \w+ )?\d+ ", "", self.command).split(" ", 1)[0].rstrip(";").rpartition("/")[2]
+        command = re.sub(r"^(?:date; )?(?:timeout (?:-s \w+ )?\d+ )?", "", self.command)
+        first = command.split(" ", 1)[0].rstrip(";").rpartition("/")[2]
         name = next((name for name, kind in kinds().items() if first in kind.tools), "")
         words = kind_of(name).title or NEEDS.get(name, "")
         words = words if first in words or not words else f"{words} ({first})"
-        parts = [part.strip() for part in re.split(r"[;&]", self.command) if part.strip()]
+        parts = [part.strip() for part in re.split(r"[;&]", command) if part.strip()]
         words = words.removeprefix("a ")
         if words:
             return f"{words[0].upper()}{words[1:]}"
