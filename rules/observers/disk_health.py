@@ -37,23 +37,49 @@ ATTRIBUTES = "ATTRIBUTE_NAME"
 
 @dataclass(frozen=True)
 class Count:
-    """What an attribute counts, in words behind the figure, its event for signatures, and its share.
+    """What an attribute counts, in words behind 1 and behind more, its event for signatures, and its share.
 
     What is unreadable now weighs most; what once happened over the life of a disk says little about today.
     """
 
-    words: str
+    one: str
+    more: str
     event: str
     share: float
 
 
 COUNTS = {
-    197: Count("sectors could not be read and wait to be replaced", "disk-sectors-pending", 0.5),
-    198: Count("sectors stayed unreadable in the disk's own test", "disk-sectors-pending", 0.5),
-    187: Count("errors could not be corrected since the disk is new", "disk-errors-uncorrected", 0.4),
-    5: Count("sectors were replaced since the disk is new", "disk-sectors-replaced", 0.15),
-    199: Count("transfers between disk and controller had a wrong checksum since the disk is new", "disk-link-errors", 0.15),
-}  # fmt: skip
+    197: Count(
+        "sector could not be read and waits to be replaced",
+        "sectors could not be read and wait to be replaced",
+        "disk-sectors-pending",
+        0.5,
+    ),
+    198: Count(
+        "sector stayed unreadable in the disk's own test",
+        "sectors stayed unreadable in the disk's own test",
+        "disk-sectors-pending",
+        0.5,
+    ),
+    187: Count(
+        "error could not be corrected since the disk is new",
+        "errors could not be corrected since the disk is new",
+        "disk-errors-uncorrected",
+        0.4,
+    ),
+    5: Count(
+        "sector was replaced since the disk is new",
+        "sectors were replaced since the disk is new",
+        "disk-sectors-replaced",
+        0.15,
+    ),
+    199: Count(
+        "transfer between disk and controller had a wrong checksum since the disk is new",
+        "transfers between disk and controller had a wrong checksum since the disk is new",
+        "disk-link-errors",
+        0.15,
+    ),
+}
 
 _PLAIN = re.compile(r"[0-9]{1,9}")
 
@@ -99,7 +125,7 @@ def _counted(rows: list[tuple[dict[str, Any], dict[str, str]]]) -> Iterator[Sigh
             yield Sighting(
                 "disk",
                 cells[ATTRIBUTES],
-                f"{figure(float(value), 'count')} {count.words} ({cells[ATTRIBUTES]})",
+                f"{figure(float(value), 'count')} {count.one if value == 1 else count.more} ({cells[ATTRIBUTES]})",
                 f"smart_{number}",
                 float(value),
                 "count",

@@ -120,6 +120,9 @@ QUOTED_TOO = 80
 STAMPED_S = 1000.0
 """Seconds from the start up to which a time is told as its stamp has it."""
 
+FEW = 20
+"""Up to so many lines the part of them is said as a count: a percentage of three lines says no more."""
+
 APART_LINES = 20
 """Maximum number of lines between two single complaints without a stamp that are told together."""
 
@@ -345,6 +348,10 @@ def _behind(row: Mapping[str, Any], lines: Mapping[Place, tuple[str, str]]) -> l
     return sorted(found, key=lambda x: x[1] in ("STATEMENT", "QUERY"))
 
 
+def _part(n: int, of: int) -> str:
+    return f"{n} of {of}" if of <= FEW else f"{figure(100 * n / of, '%')} of the {of:,}"
+
+
 def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sighting:
     said = with_end(row["text"])
     code = f"{row['code']}: " if row["code"] and row["code"] not in said else ""
@@ -363,10 +370,10 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     errors, lines = row["errors"], row["lines"]
     if kind == "error":
         share = row["of_event"] / errors
-        of = f"{figure(100 * n / errors, '%')} of the {errors:,} lines that complain" if errors > n else None
+        of = f"{_part(n, errors)} lines that complain" if errors > n else None
     else:
         share = UNKNOWN_SHARE * n / lines
-        of = f"{figure(100 * n / lines, '%')} of the {lines:,} lines" if lines > n else None
+        of = f"{_part(n, lines)} lines" if lines > n else None
     if row["of_event"] > n:
         more = row["of_event"] - n
         of = f"{of}; {more:,} more {'lines around it name' if more > 1 else 'line around it names'} no other reason"

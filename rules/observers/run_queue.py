@@ -44,7 +44,7 @@ PER_CPU = Measure(
     felt=2.0,
 )
 
-READY = "{value} threads were ready to run ({worst} at worst)"
+READY = "the queue of threads ready to run was {value} long ({worst} at worst)"
 
 QUEUE = Measure(
     "run_queue",

@@ -67,7 +67,7 @@ def test_a_lead_is_said_as_what_fits_with_the_seconds_if_they_are_known() -> Non
 
 
 def test_a_long_sentence_is_shortened_at_a_comma_that_is_not_quoted_and_keeps_a_figure() -> None:
-    quoted = 'A line tells of 30.000 s: "err, service(lmtp): not received, killing", 50 % of the 2 lines that complain'
+    quoted = 'A line tells of 30.000 s: "err, service(lmtp): not received, killing", 1 of 2 lines that complain'
     assert brief(quoted) == 'A line tells of 30.000 s: "err, service(lmtp): not received, killing"'
     assert len(brief(quoted)) <= LONG
     no_figure_before = (

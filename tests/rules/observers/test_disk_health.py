@@ -27,13 +27,13 @@ def seen(*rows: tuple[int, str, int, int, str, str]) -> list[Sighting]:
 def test_sectors_that_cannot_be_read_come_first() -> None:
     made = seen(
         (1, "Raw_Read_Error_Rate", 118, 6, "-", "176543210"),
-        (5, "Reallocated_Sector_Ct", 100, 10, "-", "3"),
+        (5, "Reallocated_Sector_Ct", 100, 10, "-", "1"),
         (197, "Current_Pending_Sector", 100, 0, "-", "16"),
         (199, "UDMA_CRC_Error_Count", 200, 0, "-", "0"),
     )
     assert [s.headline for s in made] == [
         "16 sectors could not be read and wait to be replaced (Current_Pending_Sector)",
-        "3 sectors were replaced since the disk is new (Reallocated_Sector_Ct)",
+        "1 sector was replaced since the disk is new (Reallocated_Sector_Ct)",
     ]
     assert [recognise(**s.seen[0])[0].mechanism for s in made] == ["disk-error", None]
     assert [c.line_from for c in made[0].lines] == [4]
