@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 from incidents import access
 from incidents.access import Room
 from incidents.content.visible import visible
+from incidents.drawing import flame_graph
 from incidents.drawing.shares import ACCOUNT, Share, account_shares
 from incidents.errors import Refused
 from incidents.models.evidence.archive import ArchiveMember
@@ -94,6 +95,7 @@ class ArtifactRow:
     tables: list[tuple[str, int]]
     first_rows: FirstRows | None
     more_parts: bool = False
+    stacks: bool = False
 
     @property
     def one(self) -> PartRow | None:
@@ -185,6 +187,7 @@ def artifact_row(artifact: Artifact, most: int | None = None, days: Days | None 
         tables,
         first,
         len(parts) < len(every),
+        bool(reading and reading.tables.get(flame_graph.TABLE)),
     )
 
 

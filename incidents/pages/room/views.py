@@ -23,6 +23,7 @@ from incidents.content.references import Known
 from incidents.content.report import Claim, Held, Outlook, changes, quantity, symptom_seconds
 from incidents.content.request_words import collect_part, draft
 from incidents.content.room_face import Progress, face
+from incidents.drawing.flame_graph import TABLE
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import ArtifactState
 from incidents.models.evidence.request import EvidenceRequest, RequestState
@@ -91,6 +92,8 @@ def observed(room: Room, one: Observation, context: dict[str, Any]) -> dict[str,
         "grounds": grounds(one),
         "deciding": outlook.deciding(one),
         "found_there": outlook.found_there(one),
+        "stacks": cited
+        and room.incident.artifacts.filter(number=cited.artifact, reading__tables__has_key=TABLE).exists(),
         "note_form": NoteForm(auto_id="note_%s"),
     }
 

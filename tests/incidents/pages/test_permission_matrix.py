@@ -261,6 +261,7 @@ MATRIX: dict[str, list[Row]] = {
         ),
     ],
     "similar": [Row("viewer")],
+    "flame-graph": [Row("viewer"), Row("viewer", data={"view": "callers", "find": "read"})],
     "join": [Row("open", args=invitation, anonymous=200), Row(None, "post", (302,), invitation, anonymous=200)],
     # Once there is an administrator, as in the last of the calls, the link is dead (test_accounts.py).
     "first-admin": [Row("open", ok=(200, 401), args=first_link, anonymous=200)],
