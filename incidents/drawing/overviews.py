@@ -30,7 +30,7 @@ from rules.case.case import Case
 from rules.engine.read import ReadOnly
 from rules.model import CaseSpec
 
-VERSION = 1
+VERSION = 2
 #: Minimum number of rows for an overview; fewer are drawn from the rows just as fast.
 LEAST_ROWS = 150_000
 #: Numbers of buckets over the length of the artifact's clocks, finest first. A level that saves less than the factor
@@ -162,7 +162,7 @@ def _make(spec: CaseSpec, case: Case, lane: Lane, artifact: int, folder: Path) -
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
-        with ReadOnly(spec, [lane.table]) as source:
+        with ReadOnly(spec, [lane.table], with_text=True) as source:
             meta = _write(source, case, lane, artifact, fresh, max(end - begin, 1e-6))
         with (fresh / "meta.json").open("w", encoding="utf-8") as file:
             json.dump(meta, file)

@@ -62,11 +62,13 @@ class ReadOnly:
     files.
 
     Derived tables are taken from `cache` as the last judgement left them; nothing is computed here, so a missing one
-    has no rows.
+    has no rows. `with_text`: what the general reader took from text is shown too, for pages that only draw evidence.
     """
 
-    def __init__(self, spec: CaseSpec, tables: Iterable[str], cache: Path | None = None) -> None:
-        self._case = Case(spec, cache)
+    def __init__(
+        self, spec: CaseSpec, tables: Iterable[str], cache: Path | None = None, *, with_text: bool = False
+    ) -> None:
+        self._case = Case(spec, cache).with_text() if with_text else Case(spec, cache)
         named = tuple(tables)
         derived = [name for name in named if name in registry.derived()]
         wanted = tuple(name for name in named if name not in derived)

@@ -22,6 +22,9 @@ def _lane(
 _PLACE = "select s.clock, s.host, s.artifact_id"
 _LINES = "s.line_no as line_from, s.line_no as line_to"
 
+SEVERE = "'error', 'err', 'severe', 'crit', 'critical', 'alert', 'emerg', 'fatal', 'panic'"
+"""Severities of log lines from an error upwards: of syslog, java.util.logging, log4j and PostgreSQL, in small letters."""
+
 LANES: dict[str, Lane] = {
     "conn_times": _lane(
         "Timings", "Timings", "conn_times", ("series",),
@@ -94,8 +97,8 @@ LANES: dict[str, Lane] = {
         "Lines of logs", "Events", "logs", ("source",),
         f"""{_PLACE}, s.source, s.t_local as t0, s.t_local as t1, s.line_no as line_from, coalesce(s.line_end, s.line_no) as line_to,
             coalesce(s.code || ' ', '') || left(coalesce(s.text, s.op, ''), 120) as label,
-            case when s.ok = false or s.code is not null then 'error' else 'rest' end as cls, false as at_most
-            from logs s where {{here}}""",
+            case when s.ok = false or s.code is not null or lower(s.severity) in ({SEVERE}) then 'error' else 'rest' end as cls,
+            false as at_most from logs s where {{here}}""",
         "event",
     ),
     "profile": _lane(

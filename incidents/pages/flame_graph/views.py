@@ -68,7 +68,7 @@ def flame_graph(request: HttpRequest, slug: str) -> HttpResponse:
     room = access.enter(request.user, slug)
     spec = analysis.case_of(room.incident, judged=False)
     let_go()  # a query may wait for a turn
-    with ReadOnly(spec, [drawing.TABLE], store.cache_dir(room.incident.pk)) as source:
+    with ReadOnly(spec, [drawing.TABLE], store.cache_dir(room.incident.pk), with_text=True) as source:
         context = shell(room, "flame-graph") | _page(room, spec, source, request.GET)
     return render(request, "flame_graph/flame_graph.html", context)
 

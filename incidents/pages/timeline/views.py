@@ -203,7 +203,7 @@ def opened(room: Room) -> ReadOnly:
     incident = room.incident
     case = analysis.case_of(incident, judged=False)
     let_go()
-    return ReadOnly(case, frames.tables(), store.cache_dir(incident.pk))
+    return ReadOnly(case, frames.tables(), store.cache_dir(incident.pk), with_text=True)
 
 
 def asked_frames(request: HttpRequest, report: Json, source: ReadOnly) -> list[Frame]:

@@ -45,6 +45,21 @@ def test_rows_come_with_what_the_case_knows(spec: CaseSpec) -> None:
         assert source.query("select * from syscalls") == []
 
 
+def test_text_that_no_format_knows_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
+    original = tmp_path / "app.log"
+    original.write_text("2026-11-28 02:14:07.100 INFO one\n2026-11-28 02:15:07.100 ERROR two\n")
+    read(original, Hints(), tmp_path / "reading")
+    part = PartSpec(1, 1, 2, host="app1")
+    spec = CaseSpec(
+        artifacts=(
+            ArtifactSpec(1, "app.log", original=str(original), reading=str(tmp_path / "reading"), parts=(part,)),
+        )
+    )
+    for with_text, lines in ((False, []), (True, [1, 2])):
+        with ReadOnly(spec, ["logs"], with_text=with_text) as source:
+            assert [row["line_no"] for row in source.query("select line_no from logs order by 1")] == lines
+
+
 def test_only_named_evidence_tables_are_there(spec: CaseSpec) -> None:
     with ReadOnly(spec, ["conn_times"]) as source, pytest.raises(Exception, match="sqlnet"):
         source.query("select * from sqlnet")

@@ -20,7 +20,10 @@ def test_the_number_of_processors_comes_from_another_artifact_of_the_host() -> N
     (made,) = seen(vmstat=[{"host": "db1", "r": 30}], hosts=[{"host": "db1", "ncpu": 8}, {"host": "db2", "ncpu": 64}])
     assert (made.name, made.normal) == ("run_queue_per_cpu", False)
     assert made.value == pytest.approx(3.75)
-    assert made.headline == "the queue of threads ready to run was 30 long (30 at worst), 3.75 for each of the 8 processors"
+    assert (
+        made.headline
+        == "the queue of threads ready to run was 30 long (30 at worst), 3.75 for each of the 8 processors"
+    )
     assert [c.role for c in made.lines] == ["worst sample", "8 processors, by this listing"]
 
 

@@ -100,6 +100,27 @@ def test_one_profile_against_another() -> None:
     assert re.findall(r'num">([^<]*)<', gone[0]) == ["0 %", "0 %", "20 %", "-20"]
 
 
+def test_a_thread_dump_that_no_format_knows_is_drawn_too() -> None:
+    dump = b"""
+"main" #1 prio=5 os_prio=0 tid=0x00007f0a nid=0x1 runnable [0x00007f0b]
+   java.lang.Thread.State: RUNNABLE
+\tat org.example.Codec.encode(Codec.java:12)
+\tat org.example.Main.main(Main.java:3)
+
+"worker" #2 prio=5 os_prio=0 tid=0x00007f0c nid=0x2 runnable [0x00007f0d]
+   java.lang.Thread.State: RUNNABLE
+\tat org.example.Parser.parse(Parser.java:40)
+\tat org.example.Main.main(Main.java:3)
+"""
+    titles = blocks(page(filled(dump)))
+    assert titles[0] == "all: 2 stacks, 100 %"
+    assert {title.partition(":")[0] for title in titles[1:]} == {
+        "org.example.Main.main",
+        "org.example.Codec.encode",
+        "org.example.Parser.parse",
+    }
+
+
 def test_finding_says_how_much_passes_through() -> None:
     room = filled(BEFORE)
     assert "8 samples, 80 % of the profile, pass through functions with “SERVE”" in page(room, find="SERVE")

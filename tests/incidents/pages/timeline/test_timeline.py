@@ -160,6 +160,17 @@ def test_a_single_sample_comes_as_a_value_with_its_moment() -> None:
     assert "2025-06-01 09:59:10" in picture
 
 
+def test_a_log_that_no_format_knows_is_drawn_line_by_line() -> None:
+    room = make_room()
+    log = "".join(f"2026-11-28 02:1{n}:07.100 {level} order {n} sent\n" for n, level in enumerate(("INFO", "ERROR")))
+    make_artifact(room, log.encode(), "app.log")
+    run_jobs()
+    (frame,) = data(client_of(room), room)["frames"]
+    (lane,) = frame["lanes"]
+    assert (lane["label"], lane["rows"]) == ("log text", 2)
+    assert [span[3:7] for span in lane["spans"]] == [["rest", 1, 1, 1], ["error", 1, 2, 2]]
+
+
 def test_a_moment_that_draws_nothing_has_no_frame() -> None:
     room = make_room()
     make_artifact(room, rooms.vmstat_t(n=1).encode(), "b.vmstat", host="db1")
