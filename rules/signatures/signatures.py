@@ -68,6 +68,9 @@ class Seen(TypedDict, total=False):
 
 KEYS = tuple(Seen.__annotations__)
 
+WORDINGS = "wordings"
+"""Area of the entries that are `general`."""
+
 SEARCHED = ("path", "log")
 """Keys whose pattern may match anywhere in the text; all others must match the whole name."""
 
@@ -81,7 +84,8 @@ class Signature:
 
     `match` maps keys of `Seen` to a regular expression without regard to case (`value` may also be a comparison such
     as `> 0`, `port` and `seconds` are numbers); a long one may be a list of alternatives. `layer` is where the answer
-    is owed; by default that of the mechanism. `harmless` says when it is nothing, `ask` what would show more.
+    is owed; by default that of the mechanism. `harmless` says when it is nothing, `ask` what would show more. `general`
+    entries are plain words of any program; they count where no other entry fits.
     """
 
     match: Mapping[str, Any]
@@ -93,6 +97,7 @@ class Signature:
     layer: Layer | None = None
     harmless: str | None = None
     ask: tuple[str, ...] = ()
+    general: bool = False
 
     @functools.cached_property
     def _tests(self) -> Mapping[str, Any]:
@@ -148,7 +153,8 @@ def signatures(key: str, area: str) -> tuple[Signature, ...]:
         def fail(where: str, why: str, n: int = n) -> RuleInvalid:
             return RuleInvalid(f"{key}/{path.name}", f"entry {n}: {where}", why)
 
-        one = decode(Signature, {**entry, "match": {k: _joined(v) for k, v in entry["match"].items()}}, fail)
+        told = {"match": {k: _joined(v) for k, v in entry["match"].items()}, "general": area == WORDINGS}
+        one = decode(Signature, {**entry, **told}, fail)
         if key not in one.match or any(k not in KEYS for k in one.match):
             raise fail("match", f"must have the key {key}, and only keys out of {', '.join(KEYS)}")
         if one.mechanism is not None and one.mechanism not in mechanisms():
@@ -205,7 +211,7 @@ ORDER: tuple[Strength, ...] = ("mechanism", "shape", "idle", "harmless", "remark
 
 def recognise(**seen: Unpack[Seen]) -> tuple[Signature, ...]:
     """Return the signatures that fit what was seen, best first: the one that asks for most, then one that knows more
-    than the name of the call, then the strongest.
+    than the name of the call, then the strongest. General ones are left out if any other fits.
 
     Returns an empty tuple if nothing fits. Any subset of keys may be given.
     """
@@ -225,6 +231,7 @@ def _bare(key: str, value: Any) -> Any:
 def _recognise(items: tuple[tuple[str, Any], ...]) -> tuple[Signature, ...]:
     seen = cast(Seen, dict(items))
     found = [one for key, value in items for one in _candidates(key, value) if one.matches(seen)]
+    found = [one for one in found if not one.general] or found
     return tuple(sorted(found, key=lambda s: (-len(s.match), set(s.match) == {"call"}, ORDER.index(s.strength))))
 
 
