@@ -10,16 +10,17 @@ from typing import Any, ClassVar
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.utils import is_mfa_enabled
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from incidents.actions import members
 from incidents.errors import Refused
 from incidents.pages.shell import refusal
-from incidents.storage import seals
+from incidents.storage import devices, seals
 from incidents.storage.devices import NO_ADDRESS
 
 
@@ -41,6 +42,13 @@ class AccountAdapter(DefaultAccountAdapter):
         The page behind an invitation link puts `invitation` into the session before it sends a newcomer here.
         """
         return settings.EXHIBIT_OPEN_SIGNUP or members.may_sign_up(request.session.get("invitation", ""))
+
+    def pre_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse | None:
+        """Record that the password was right before the second factor is asked for: many leave at that question."""
+        refused: HttpResponse | None = super().pre_login(request, user, **kwargs)
+        if refused is None and is_mfa_enabled(user):
+            devices.record_half(request, user)
+        return refused
 
     def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
         """Make an account; without open sign-up it is the only one of its invitation, also if two ask at once."""

@@ -32,6 +32,8 @@ MOST_NOTED = 10_000
 MOST_BROWSERS = 100
 """A script that signs in every minute would otherwise leave twenty thousand sessions."""
 MOST_AGENT = 300
+HALF = "half_signed_in"
+"""Key in a session of the line in the record whose second factor is asked for."""
 NO_ADDRESS = "0.0.0.0"
 """Noted where the server is told none."""
 
@@ -59,10 +61,18 @@ def note_signed_in(request: HttpRequest, user: User) -> None:
     _note(key)
 
 
+def record_half(request: HttpRequest, user: User) -> None:
+    """Record that somebody knew the password and is asked for the second factor; `record_in` makes a sign-in of it."""
+    row = _record(request, user, Outcome.HALF)
+    request.session[HALF] = row.pk if row else None
+
+
 def record_in(request: HttpRequest, user: User) -> None:
     """Note and record that somebody signed in; of too many browsers, those seen longest ago are signed out."""
     note_signed_in(request, user)
-    _record(request, user, Outcome.IN)
+    half = request.session.pop(HALF, None)
+    if not SignIn.objects.filter(pk=half, user=user, outcome=Outcome.HALF).update(outcome=Outcome.IN):
+        _record(request, user, Outcome.IN)
     rows = UserSession.objects.filter(user=user).order_by("-last_seen_at", "-pk")
     _end(user, list(rows.values_list("session_key", flat=True)[MOST_BROWSERS:]))
 
@@ -72,11 +82,11 @@ def record_wrong_code(request: HttpRequest, user: User) -> None:
     _record(request, user, Outcome.CODE)
 
 
-def _record(request: HttpRequest | None, user: User | None, outcome: Outcome) -> None:
+def _record(request: HttpRequest | None, user: User | None, outcome: Outcome) -> SignIn | None:
     if request is None:  # no browser asked, but a command of the operator's
-        return
+        return None
     address = get_adapter().get_client_ip(request)
-    SignIn.objects.create(
+    return SignIn.objects.create(
         user=user, outcome=outcome, address=None if address == NO_ADDRESS else address, agent=agent_of(request)
     )
 

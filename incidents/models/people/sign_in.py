@@ -37,6 +37,7 @@ class Outcome(models.TextChoices):
     IN = "in", "signed in"
     PASSWORD = "password", "wrong password"
     CODE = "code", "wrong second factor"
+    HALF = "half", "right password, no second factor"
 
 
 class SignIn(models.Model):

@@ -15,6 +15,7 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
+from incidents.models.people.sign_in import SignIn
 from incidents.storage import seals
 from tests.incidents.conftest import make_user
 
@@ -54,6 +55,28 @@ def test_it_is_turned_on_and_asked_for_at_the_next_sign_in() -> None:
     assert other.post(reverse("mfa_authenticate"), {"code": "000000"}).status_code == 200
     other.post(reverse("mfa_authenticate"), {"code": code(secret)})
     assert other.get(reverse("rooms")).status_code == 200
+
+
+@pytest.mark.django_db
+def test_who_leaves_at_the_second_factor_stands_in_the_record_and_who_gives_it_stands_there_once() -> None:
+    user = make_user("ada")
+    TOTP.activate(user, SECRET)
+
+    def record() -> list[str]:
+        return [row.outcome for row in SignIn.objects.filter(user=user).order_by("pk")]
+
+    leaves, comes = Client(), Client()
+    for browser in (leaves, comes):
+        browser.post(reverse("account_login"), {"login": "ada", "password": "a long enough one"})
+    assert record() == ["half", "half"]
+    comes.post(reverse("mfa_authenticate"), {"code": "000000"})
+    comes.post(reverse("mfa_authenticate"), {"code": code(SECRET)})
+    assert record() == ["half", "in", "code"]
+    shown = comes.get(reverse("devices")).content.decode()
+    assert "right password, no second factor" in shown
+    assert comes.post(reverse("account_logout")).status_code == 302
+    comes.post(reverse("account_login"), {"login": "ada", "password": "wrong"})
+    assert record() == ["half", "in", "code", "password"], "no second factor is asked of whom the password stops"
 
 
 @pytest.mark.django_db
