@@ -21,7 +21,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, gathered, lines_of, place
 from rules.observers.traced import calls, on, seen, union
 from rules.walking.targets import NAME_SERVICE_PATH
-from rules.walking.threads import EXIT_NAMES
+from rules.walking.threads import EXIT_NAMES, among
 from rules.writing.process_words import number_words
 
 OBSERVER = Observer(
@@ -111,7 +111,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     if not parts:
         return
     rows = pl.concat(parts)
-    pids = pl.col("pid").is_in(rows["pid"].unique().implode())
+    pids = among("pid", rows["pid"])
     ends = case.scan("syscalls", ["artifact_id", "pid", "line_no", "args"], pids & pl.col("name").is_in(EXIT_NAMES))
     bad = ends.filter(~pl.col("args").fill_null("0").str.contains(r"^\s*(0x)?0*\s*$")).collect(engine="streaming")
     exits = bad.group_by("artifact_id", "pid").agg(pl.col("line_no").max().alias("exit"))

@@ -13,6 +13,7 @@ Cost: one pass over the calls of names that have a long one. Source: Method R (M
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -29,8 +30,9 @@ from rules.observers.talk import Talk, around
 from rules.observers.time_limits import time_limits
 from rules.observers.timed_steps import STARTUP
 from rules.observers.traced import calls, middle, on, seen, union
+from rules.signatures.signatures import Seen
 from rules.walking.targets import ACCEPTS, POLLS
-from rules.walking.threads import OWN_S, READ_NAMES
+from rules.walking.threads import OWN_S, READ_NAMES, among
 
 OBSERVER = Observer(
     "long-waits",
@@ -57,6 +59,11 @@ PARKED = 0.8
 
 EVENT_LOOPS = ["epoll_wait", "epoll_pwait", "epoll_pwait2", "kevent", "port_getn", "port_get"]
 """Waits on many descriptors at once: one that ends without an event lasted as long as the program chose."""
+
+RANDOM_CALLS = ("getrandom", "getentropy")
+RANDOM_DEVICE = re.compile(r"/dev/random|/devices/pseudo/random@0:random")
+RANDOM_BYTES = 4096
+"""Calls and devices that give random numbers, and the most of them that are made in no time once the kernel has a seed."""
 
 GROUP = [*PLACE_COLUMNS, "name", "kind", "target"]
 
@@ -150,8 +157,15 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             seconds=seconds,
             of_s=max(whole, seconds) if whole else None,
             n=rows.height,
-            seen=seen(first, seconds=round(first["own_s"], 6)),
+            seen=(*_random(first), *seen(first, seconds=round(first["own_s"], 6))),
         )
+
+
+def _random(row: dict[str, Any]) -> tuple[Seen, ...]:
+    """Return the event of a long wait for a few random numbers: the kernel had none to give."""
+    few = row["ret"] is None or row["ret"] <= RANDOM_BYTES
+    device = row["name"] in READ_NAMES and RANDOM_DEVICE.fullmatch(str(row["target"] or ""))
+    return ({"event": "random-numbers-awaited"},) if few and (device or row["name"] in RANDOM_CALLS) else ()
 
 
 def as_printed(row: dict[str, Any]) -> str:
@@ -185,12 +199,10 @@ def _made(case: CaseTables, waits: list[dict[str, Any]]) -> dict[tuple[int, int]
 
 def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:
     """Return whether each wait is one for work: see the module."""
-    serving = (
-        case.scan("syscalls", ["pid"], pl.col("name").is_in([*ACCEPTS, "listen"])).unique().collect()["pid"].implode()
-    )
+    serving = case.scan("syscalls", ["pid"], pl.col("name").is_in([*ACCEPTS, "listen"])).unique().collect()["pid"]
     thread = ["artifact_id", "clock", "pid", "lwp"]
     times = (
-        case.scan("syscalls", [*thread, "t_local"], pl.col("pid").is_in(waits["pid"].unique().implode()))
+        case.scan("syscalls", [*thread, "t_local"], among("pid", waits["pid"]))
         .group_by(thread)
         .agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
         .collect(engine="streaming")
@@ -207,7 +219,7 @@ def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:
     idle = (
         (kind == "accept")
         | (reads & (pl.col("side") == "server").fill_null(value=False))
-        | (name.is_in(POLLS) & (kind == "poll") & pl.col("pid").is_in(serving))
+        | (name.is_in(POLLS) & (kind == "poll") & among("pid", serving))
         | worker
         | (name.is_in(EVENT_LOOPS) & (pl.col("ret") == 0))
         | (reads & (pl.col("path").fill_null("").str.contains(r"^/dev/(tty|pts)")))
@@ -235,12 +247,21 @@ def _idle_threads(waits: pl.DataFrame) -> Iterator[Sighting]:
 
 
 def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None], float]:
-    """Return the non-idle seconds of each process: of its command if known, else its span less what was idle."""
-    pids = pl.col("pid").is_in(waits["pid"].unique().implode())
+    """Return the non-idle seconds of each process: of its command if known, else its span less what was idle.
+
+    Without stamps, what the busiest thread's calls took together is the least that the trace covers.
+    """
+    pids = among("pid", waits["pid"])
+    columns = ["artifact_id", "pid", "lwp", "t_local", "dur_hi_s", "elapsed_s", "delta_s", "contiguous", "stamp", "state"]
+    own = pl.when(OWN_S.is_between(0, LONGEST_S)).then(OWN_S)
+    stamped = pl.col("t_local").is_finite()
     rows = (
-        case.scan("syscalls", ["artifact_id", "pid", "t_local"], pids & pl.col("t_local").is_finite())
+        case.scan("syscalls", columns, pids)
+        .with_columns(pl.when(stamped).then("t_local").alias("t_local"))
+        .group_by("artifact_id", "pid", "lwp")
+        .agg(pl.col("t_local").min().alias("from"), pl.col("t_local").max().alias("to"), own.sum().alias("own"))
         .group_by("artifact_id", "pid")
-        .agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
+        .agg(pl.coalesce(pl.col("to").max() - pl.col("from").min(), pl.col("own").max()).alias("span"))
         .collect(engine="streaming")
     )
     less = {key: union(part) for key, part in waits.filter("idle").group_by("artifact_id", "pid")}

@@ -115,3 +115,12 @@ def test_expected_errors_of_an_excerpt_are_a_measure() -> None:
     more = [*rows, *({"line_no": 4 + n, "name": "read", "pid": 7} for n in range(1, EXCERPT))]
     assert list(observe(Case.of_tables({"syscalls": more, "signals": [signal]}))) == [], "no excerpt"
     assert list(observe(Case.of_tables({"syscalls": rows[1:2], "signals": [signal]}))) == [], "nothing failed"
+
+
+def test_a_trace_that_names_no_process_tells_its_end() -> None:
+    rows = [
+        {"line_no": 1, "seq": 1, "name": "openat", "path": "/etc/relay.conf", "err": "ENOENT", "ret": -1},
+        {"line_no": 2, "seq": 2, "name": "exit_group", "args": "1"},
+    ]
+    (one, *_) = (s for s in observe(Case.of_tables({"syscalls": rows})) if s.kind == "failure")
+    assert one.failure and "exited with an error" in one.headline

@@ -66,3 +66,36 @@ def test_what_made_the_descriptor_is_cited_with_the_wait() -> None:
     ]
     (alone,) = calls(("read", 1.5, {"fd": 3, "ret": 1}))
     assert len(alone.lines) == 1
+
+
+def test_a_trace_that_names_no_process_covers_its_time() -> None:
+    nobody: dict[str, Any] = {"pid": None, "lwp": None}
+    found = calls(("read", 0.002, {"path": "/a", **nobody}), ("flock", 3.0, nobody), ("read", 0.002, nobody))
+    (one,) = found
+    assert (one.seconds, one.of_s) == (3.0, 3.0)
+
+
+def test_calls_without_stamps_cover_what_they_took() -> None:
+    nobody: dict[str, Any] = {"pid": None, "lwp": None, "t_local": None, "stamp": None}
+    (one,) = calls(("read", 0.5, {"path": "/a", **nobody}), ("read", 0.09, {"path": "/b", **nobody}))
+    assert (one.seconds, one.of_s) == (0.5, 0.59)
+    # Two threads of a process wait at the same time.
+    both = [("read", 1.0, {**nobody, "pid": 7, "lwp": n, "path": f"/{n}"}) for n in (7, 8)]
+    assert {s.of_s for s in calls(*both)} == {1.0}
+
+
+def test_a_poll_of_a_process_without_a_number_that_accepts_is_idle() -> None:
+    nobody: dict[str, Any] = {"pid": None, "lwp": None}
+    polled: dict[str, Any] = {"ret": 1, "args": "[{fd=4, events=POLLIN}], 1, -1", **nobody}
+    assert [bool(s.idle) for s in calls(("accept4", 0.001, {"ret": 5, **nobody}), ("poll", 9.0, polled))] == [True]
+
+
+def test_a_long_wait_for_a_few_random_numbers_is_known() -> None:
+    awaited = {"event": "random-numbers-awaited"}
+    (one,) = calls(("getrandom", 12.0, {"ret": 16}))
+    assert one.seen[0] == awaited
+    (one,) = calls(("read", 12.0, {"path": "/dev/random", "ret": 8}))
+    assert one.seen[0] == awaited
+    (many,) = calls(("getrandom", 0.2, {"ret": 64 << 20}))  # making them takes that long
+    (other,) = calls(("read", 12.0, {"path": "/dev/urandom", "ret": 8}))
+    assert awaited not in (*many.seen, *other.seen)
