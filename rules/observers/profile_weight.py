@@ -1,7 +1,8 @@
 """What owns a profile: functions, the callers above them, contended locks, wait events of a database.
 
 Standing out: a function that has a tenth of the samples itself, a caller with half of them below it where no single
-callee has nearly all of these (the narrowest place that owns them), a lock with a tenth of the waiting, a wait event
+callee has nearly all of these (the narrowest place that owns them), several functions that do one kind of work and have
+a fifth together, a lock with a tenth of the waiting, a wait event
 with a tenth of the time. Normal: flat profiles; idle loops and idle events are left out of the whole, and said once.
 Stacks of one moment (a thread dump) are no profile: `standing-still` reads these. Callers in listings of functions and the
 paths below them are looked at in `call_graphs`.
@@ -23,9 +24,19 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.call_graphs import callers, paths
-from rules.observers.frames import NAMED_FRAMES, bare, finite, idle_reason, moments, named, names_of, names_of_leaf
+from rules.observers.frames import (
+    NAMED_FRAMES,
+    bare,
+    finite,
+    idle_reason,
+    known,
+    moments,
+    named,
+    names_of,
+    names_of_leaf,
+)
 from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure, lines_of, place
-from rules.signatures.signatures import Seen
+from rules.signatures.signatures import Seen, Signature
 
 OBSERVER = Observer(
     "profile-weight",
@@ -71,6 +82,15 @@ reports list the events of background processes with percentages of their own ti
 
 NAMED_CALLEES = 3
 """Maximum number of functions below a caller that are named."""
+
+SEVERAL, MORE = 2, 1.1
+"""Minimum number of functions that do one kind of work, and by how much they have to outweigh the largest of them."""
+
+LEAST_WORK = 0.2
+"""Minimum part of a profile that one kind of work has to own to be told beside its functions."""
+
+CITED_WORK = 6
+"""Maximum number of such functions that are cited, the largest first."""
 
 LARGEST = 200
 """Maximum number of functions of a profile that are looked at, by size."""
@@ -171,7 +191,52 @@ def _symbols(case: CaseTables) -> Iterator[Sighting]:
         owner = _function(one, one["symbol"], one["kernel"], one["pct"], share, over, one["idle_pct"])
         after = small.pop(tuple(one[c] for c in group), None)
         yield owner if after is None else _with_next(owner, after)
+    for _, held in made.filter(~pl.col("idle")).group_by(group, maintain_order=True):
+        yield from _same_work(list(held.iter_rows(named=True)))
     yield from _idle(made)
+
+
+def _same_work(rows: Sequence[Mapping[str, Any]]) -> Iterator[Sighting]:
+    """Yield work that several functions of one listing do: what signatures know as one mechanism, added up.
+
+    Their own shares are parts of one whole. The largest alone is told already; the sum is, if it is a tenth more.
+    """
+    base = max(100.0, rows[0]["listed"]) - rows[0]["idle_pct"]
+    works: dict[str, list[tuple[Mapping[str, Any], Signature]]] = {}
+    for row in rows:
+        found = known(names_of_leaf(row["symbol"], row["kernel"])) if named(row["symbol"]) else None
+        if found is not None and found.mechanism is not None:
+            works.setdefault(found.mechanism, []).append((row, found))
+    for held in works.values():
+        pct = sum(row["pct"] for row, _ in held)
+        if len(held) < SEVERAL or base <= 0 or pct < MORE * held[0][0]["pct"] or pct < 100 * LEAST_WORK:
+            continue
+        first = held[0][0]
+        outright = [(row, found) for row, found in held if found.strength == "mechanism"]
+        # A small function that names the mechanism does not name what large ones do that only fit it.
+        weighty = sum(row["pct"] for row, _ in outright) >= 100 * OWNS
+        asked = outright if weighty else [(row, found) for row, found in held if found.strength != "mechanism"]
+        names = [f"{bare(row['symbol'])} {figure(row['pct'], '%')}" for row, _ in held[:NAMED_CALLEES]]
+        more = f" and {len(held) - NAMED_CALLEES:,} more" if len(held) > NAMED_CALLEES else ""
+        event = f" of {first['event']}" if first["event"] else ""
+        yield Sighting(
+            kind="work",
+            subject=f"{bare(first['symbol'])} and {len(held) - 1:,} more",
+            headline=f"{len(held):,} functions of one kind have {figure(pct, '%')} of the samples{event} together: {', '.join(names)}{more}",
+            name="work_pct",
+            value=pct,
+            unit="%",
+            lines=tuple(
+                Lines(int(row["artifact_id"]), int(row["line_no"]), int(row["line_no"]), bare(row["symbol"]))
+                for row, _ in held[:CITED_WORK]
+            ),
+            **place(first),
+            against="the largest of them",
+            against_value=first["pct"],
+            share=min(1.0, pct / base),
+            n=len(held),
+            seen=tuple(name for row, _ in asked for name in names_of_leaf(row["symbol"], row["kernel"])),
+        )
 
 
 def _interrupted(case: CaseTables, columns: Sequence[str]) -> pl.LazyFrame:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
-from rules.observers.frames import bare, idle_reason, named
+from rules.observers.frames import bare, idle_reason, named, names_of_leaf
 from rules.observers.observer import Sighting
 from rules.observers.profile_weight import observe
 
@@ -287,3 +287,35 @@ def test_a_function_that_is_called_within_itself_is_told_with_both_lines() -> No
 @pytest.mark.parametrize("frames", [("wait", "a", "b", "main"), ("wait", "walk", "walk", "main")])
 def test_a_plain_path_and_a_recursion_are_not(frames: tuple[str, ...]) -> None:
     assert seen(profile_stacks=[tree(*frames)])[0].beside is None
+
+
+def kernel(*rows: tuple[str, float]) -> list[Sighting]:
+    made = seen(profile_symbols=[{"symbol": name, "pct": pct, "kernel": True} for name, pct in rows])
+    return [s for s in made if s.kind == "work"]
+
+
+def test_functions_that_do_one_kind_of_work_are_added_up() -> None:
+    (one,) = kernel(("isolate_freepages_block", 31.0), ("tcp_sendmsg", 12.0), ("compaction_alloc", 24.0))
+    assert (one.value, one.share, [c.line_from for c in one.lines]) == (55.0, 0.55, [1, 3])
+    assert one.headline == (
+        "2 functions of one kind have 55 % of the samples together: isolate_freepages_block 31 %, compaction_alloc 24 %"
+    )
+    known = names_of_leaf("isolate_freepages_block", True)[0]
+    assert known in one.seen
+
+
+@pytest.mark.parametrize(("second", "told"), [(4.0, True), (3.9, False)])
+def test_the_largest_function_alone_is_told_once(second: float, told: bool) -> None:
+    assert bool(kernel(("isolate_freepages_block", 40.0), ("compaction_alloc", second))) is told
+    assert kernel(("isolate_freepages_block", 40.0), ("tcp_sendmsg", 20.0)) == []
+
+
+@pytest.mark.parametrize(("first", "told"), [(16.0, True), (15.9, False)])
+def test_a_kind_of_work_owns_a_profile_from_a_fifth(first: float, told: bool) -> None:
+    assert bool(kernel(("isolate_freepages_block", first), ("compaction_alloc", 4.0))) is told
+
+
+@pytest.mark.parametrize(("outright", "named_by"), [(10.0, "flush_tlb_func"), (9.9, "smp_call_function_many_cond")])
+def test_a_small_function_does_not_name_what_large_ones_do(outright: float, named_by: str) -> None:
+    (one,) = kernel(("smp_call_function_many_cond", 50.0), ("flush_tlb_func", outright))
+    assert one.seen == names_of_leaf(named_by, True)
