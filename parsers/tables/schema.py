@@ -295,6 +295,7 @@ login TEXT - : user name
 zone TEXT - : zone
 state TEXT - : state letters
 ending TEXT - : defunct, exiting, idle
+wchan TEXT - : function or event of the kernel at which it sleeps
 pri INT - : priority
 nice INT - : nice value
 cpu_no INT - : CPU last run on

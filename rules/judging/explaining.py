@@ -33,6 +33,9 @@ FELT_SHARE = 0.2
 OF_ONE_WHOLE = ("log-complaints", "consumers", "database-sessions")
 """Observers whose shares are parts of the same whole, so that they add up."""
 
+OF_ONE_LISTING = (("standing-still", "standing"), ("standing-still", "asleep"))
+"""Observers and kinds whose shares are those of the threads or processes of one listing, each told once."""
+
 CLEARED_DB = -10
 """Decibans of a clearing finding from which it excludes what it clears."""
 
@@ -208,6 +211,10 @@ def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
         if parts:
             # What several lines of one log, or several processes of one listing, have is parts of the same whole.
             added = [min(1.0, sum(r["share"] for r in parts if r["observer"] == name)) for name in OF_ONE_WHOLE]
+            added += [
+                min(1.0, sum(r["share"] for r in parts if (r["observer"], r["kind"]) == listed))
+                for listed in OF_ONE_LISTING
+            ]
             share = max(*(r["share"] for r in parts), *added)
             found = max(found, share)
             felt |= share >= FELT_SHARE

@@ -252,7 +252,18 @@ def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None]
     Without stamps, what the busiest thread's calls took together is the least that the trace covers.
     """
     pids = among("pid", waits["pid"])
-    columns = ["artifact_id", "pid", "lwp", "t_local", "dur_hi_s", "elapsed_s", "delta_s", "contiguous", "stamp", "state"]
+    columns = [
+        "artifact_id",
+        "pid",
+        "lwp",
+        "t_local",
+        "dur_hi_s",
+        "elapsed_s",
+        "delta_s",
+        "contiguous",
+        "stamp",
+        "state",
+    ]
     own = pl.when(OWN_S.is_between(0, LONGEST_S)).then(OWN_S)
     stamped = pl.col("t_local").is_finite()
     rows = (

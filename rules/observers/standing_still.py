@@ -1,7 +1,7 @@
 """Who stands still, where, how many, and for how long: sleepers that no signal wakes, thread dumps, open calls, lockups.
 
 Standing out: processes in uninterruptible sleep (several of a program at once, or the same one in several samples, or at
-least `TOGETHER` of different programs); the functions in
+least `TOGETHER` of different programs), by the wait channel where the listing has one; the functions in
 which the threads of one moment stand; calls of a trace that were never seen to end; tasks that the kernel reports as
 hung and processors that it reports as stuck. Normal: one sleeper in one sample (it may be reading a block), threads
 that run, calls open for less than a tenth of a second. Idle places (accept, event loops, parked workers) are known by
@@ -23,10 +23,10 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import idle_reason
+from rules.observers.frames import bare, idle_reason, names_of
 from rules.observers.kernel_reports import kernel_reports
 from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
-from rules.observers.thread_stacks import threads
+from rules.observers.thread_stacks import EXCERPT, threads
 from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
@@ -87,6 +87,9 @@ NAMED_PROGRAMS = 5
 MOST_SLEEPERS = 10
 """Maximum number of sleepers of different programs that are cited."""
 
+WRITES = "pipe_write"
+"""Wait channel of Linux of those who write to a pipe that is full (fs/pipe.c)."""
+
 SLEEPS = r"^[<+]?[DU]"
 """State letters of a sleep that no signal ends: D of Linux and the BSDs, U of macOS."""
 
@@ -118,6 +121,7 @@ def _cited(rows: Iterable[Mapping[str, Any]], role: str) -> tuple[Lines, ...]:
 def _sleepers(case: CaseTables) -> Iterator[Sighting]:
     """Yield the programs whose processes sleep uninterruptibly."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "sample", "first", "pid", "lwp", "state", "comm", "args"]
+    columns += ["wchan", "ppid"]
     rows = case.scan("ps", columns, pl.col("state").is_not_null() & pl.col("pid").is_not_null())
     whole = (
         rows.group_by("artifact_id")
@@ -134,6 +138,7 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
     for row in held.iter_rows(named=True):
         groups.setdefault((row["artifact_id"], row["host"], _program(row)), []).append(row)
     yield from _of_several_names(groups, wholes)
+    yield from _by_place(rows, held, wholes)
     for (artifact, _, program), sleeping in sorted(groups.items(), key=lambda g: -len(g[1])):
         of = wholes[artifact]
         threads = Counter((row["pid"], row["lwp"]) for row in sleeping)
@@ -141,6 +146,8 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
         if of["listed"] == 1:
             yield _only(sleeping[0], program)
             continue
+        if len(sleeping) > 1 and all(row["wchan"] for row in sleeping):
+            continue  # told by where they sleep
         if len(threads) == 1 and max(threads.values()) < 2:
             continue  # one sleeper in one sample may be reading a block
         again = f", in {seen_in} of {of['samples']} samples" if of["samples"] > 1 else ""
@@ -161,6 +168,56 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
             n=len(sleeping),
             seen=({"process": program, "event": "uninterruptible-sleep"}, {"process": program}),
         )
+
+
+def _by_place(rows: pl.LazyFrame, held: pl.DataFrame, wholes: Mapping[int, Mapping[str, Any]]) -> Iterator[Sighting]:
+    """Yield where processes sleep by the wait channel of the listing: uninterruptible ones, or all of a few chosen ones."""
+    few = pl.DataFrame(
+        {"artifact_id": [a for a, of in wholes.items() if of["listed"] <= EXCERPT]}, {"artifact_id": pl.Int64}
+    )
+    chosen = rows.join(few.lazy(), on="artifact_id", how="semi").filter(pl.col("wchan").is_not_null())
+    both = pl.concat([held, chosen.collect(engine="streaming")], how="diagonal_relaxed").unique(maintain_order=True)
+    slept = both.filter(pl.col("wchan").is_not_null()).sort("line_no")
+    places: dict[tuple[int, str | None, str], list[dict[str, Any]]] = {}
+    for row in slept.iter_rows(named=True):
+        if not idle_reason(names_of(row["wchan"], True)):
+            places.setdefault((row["artifact_id"], row["host"], row["wchan"]), []).append(row)
+    for (artifact, _, wchan), sleeping in sorted(places.items(), key=lambda g: -len(g[1])):
+        of = wholes[artifact]
+        asked = of["listed"] <= EXCERPT
+        processes = {(row["pid"], row["lwp"]): row for row in sleeping}
+        if not asked and len(sleeping) < 2:
+            continue  # one sleeper in one sample may be reading a block
+        names = Counter(_program(row) for row in processes.values())
+        said = ", ".join(list(names)[:NAMED_PROGRAMS]) + (" ..." if len(names) > NAMED_PROGRAMS else "")
+        count = f"{len(processes):,} process{'es' if len(processes) > 1 else ''} ({said})"
+        how = " uninterruptibly" if all(re.match(SLEEPS, row["state"]) for row in sleeping) else ""
+        again = f", in {len(sleeping):,} rows" if len(sleeping) > len(processes) else ""
+        whole = of["listed"] if asked else max(of["busy"], len(sleeping))
+        circle = _write_to_each_other(sleeping) if wchan == WRITES else None
+        if circle:
+            again += f"; {circle[0]} is the parent of {circle[1]}: what each writes, the other does not read"
+        yield Sighting(
+            kind="asleep",
+            subject=bare(wchan),
+            headline=f"{count} {'sleep' if len(processes) > 1 else 'sleeps'}{how} in {wchan}{again}",
+            name="sleeping_count",
+            value=float(len(processes)),
+            unit="count",
+            lines=_cited(sleeping, f"sleeps in {wchan}"),
+            **place(sleeping[0]),
+            against="the processes that were listed" if asked else "processes that run or sleep so",
+            against_value=float(whole),
+            share=min(1.0, len(sleeping) / max(1, whole)),
+            n=len(sleeping),
+            seen=(*(({"event": "parent-and-child-write"},) if circle else ()), *names_of(wchan, True)),
+        )
+
+
+def _write_to_each_other(sleeping: Iterable[Mapping[str, Any]]) -> tuple[int, int] | None:
+    """Return a parent and its child among processes that wait until somebody reads from their pipes."""
+    held = {row["pid"]: row for row in sleeping}
+    return next(((row["ppid"], pid) for pid, row in held.items() if row["ppid"] in held and row["ppid"] != pid), None)
 
 
 def _of_several_names(
@@ -229,8 +286,8 @@ def _program(row: Mapping[str, Any]) -> str:
 
 def _open(case: CaseTables) -> Iterator[Sighting]:
     """Yield calls that were never seen to end, by call and arguments; those that are idle as one."""
-    group = ["artifact_id", "pid", "lwp"]
-    columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "pid", "lwp", "name", "args", "state"]
+    group = ["artifact_id", "part", "pid", "lwp"]
+    columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "t_local", "pid", "lwp", "name", "args", "state"]
     never = (
         pl.col("done_line").is_null() & (pl.col("state").fill_null("") != "truncated") & pl.col("name").is_not_null()
     )

@@ -250,6 +250,11 @@ class Thread:
         found = (_mechanism(f) for f in self.frames[:NAMED_FRAMES])
         return frozenset(m for m in found if m is not None)
 
+    @functools.cached_property
+    def asks_database(self) -> bool:
+        """Return whether it waits for data in a call of a database's client library."""
+        return any(READ.fullmatch(f) for f in self.frames[:NEAR]) and any(map(_asks, self.frames[:NAMED_FRAMES]))
+
     @property
     def sleeps_alone(self) -> bool:
         """Return whether it sleeps outside of a piece of work of a pool."""
@@ -270,6 +275,13 @@ def _known(frame: str) -> bool:
 def _mechanism(frame: str) -> str | None:
     found = known(names_of(frame))
     return found.mechanism if found else None
+
+
+@functools.lru_cache(maxsize=20_000)
+def _asks(frame: str) -> bool:
+    """Return whether a function is one by which a program asks a database."""
+    found = known(names_of(frame))
+    return found is not None and found.mechanism == "peer-wait" and found.layer == "database"
 
 
 def threads(case: CaseTables) -> Iterator[Sighting]:
@@ -320,7 +332,7 @@ def _of_dump(listed: Sequence[Thread], told: Sequence[Thread]) -> Iterator[Sight
     stand: list[Thread] = []
     for thread in listed:
         reason = idle_reason(stack_names(thread.frames))
-        if reason and not thread.waits_for_lock and not thread.mechanisms & TAKES:
+        if reason and not thread.waits_for_lock and not thread.mechanisms & TAKES and not thread.asks_database:
             idle.append((reason, thread))
         else:
             stand.append(thread)
@@ -471,6 +483,8 @@ def _says(thread: Thread, waited: float | None, sure: bool, chosen: bool = False
         return (_blocked(thread, sure or long),)
     if _module_lock(thread):
         return ({"event": "kernel-module-lock"},)
+    if sure and thread.asks_database:
+        return ({"event": "threads-wait-for-database"},)
     if chosen and IN_CALL.fullmatch(thread.row["state"] or "") and (waited or 0.0) >= HOURS_S and thread.own:
         callers = thread.frames[thread.frames.index(thread.own) :][:PLACE_FRAMES]
         if not any(FOR_A_LIVING.search(f.rpartition("/")[2].partition(".")[2] or f) for f in callers):

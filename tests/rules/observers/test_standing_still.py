@@ -266,3 +266,56 @@ def test_a_thread_in_its_round_when_an_untimed_trace_ends_is_not_at_rest(more: i
     calls += [{"name": "write", "pid": 1, "lwp": 1, "line_no": 40 + n} for n in range(more)]
     made = seen(syscalls=calls, open_calls=[{"name": "futex", "args": "0x1", "pid": 1, "lwp": 2, "line_no": 38}])
     assert len([s for s in made if s.idle]) == idle, "others must have worked for longer than the thread's calls take"
+
+
+def asleep(*rows: dict[str, Any]) -> list[Sighting]:
+    return [s for s in seen(ps=list(rows)) if s.kind == "asleep"]
+
+
+def test_sleepers_are_told_by_the_place_that_the_listing_names() -> None:
+    held = [{**process(n, "D"), "wchan": "jbd2_log_wait_commit"} for n in (2, 3)]
+    others = [{**process(n, "S"), "wchan": "hrtimer_nanosleep"} for n in (4, 5, 6)]
+    (one,) = asleep(*held, *others)
+    assert one.headline == "2 processes (cp) sleep uninterruptibly in jbd2_log_wait_commit"
+    assert (one.share, [c.line_from for c in one.lines], one.seen) == (
+        1.0,
+        [1, 2],
+        ({"stack": "jbd2_log_wait_commit"},),
+    )
+    assert [s.kind for s in seen(ps=[*held, *others])] == ["asleep"]  # not once more by the program's name
+    assert asleep(held[0], *others) == []  # one may be reading a block
+
+
+def test_a_few_chosen_processes_are_told_whatever_their_sleep() -> None:
+    held = [{**process(2, "S", comm="tar"), "wchan": "flock_lock_inode_wait"}]
+    (one,) = asleep(*held)
+    assert one.headline == "1 process (tar) sleeps in flock_lock_inode_wait"
+    assert asleep(*held, *(process(n, "S") for n in (3, 4, 5))) == []
+    assert asleep({**process(2, "S"), "wchan": "ep_poll"}) == []  # rests
+
+
+@pytest.mark.parametrize(
+    ("ppid", "wchan", "circle"), [(2, "pipe_write", True), (9, "pipe_write", False), (2, "pipe_read", False)]
+)
+def test_parent_and_child_that_both_write_wait_for_each_other(ppid: int, wchan: str, circle: bool) -> None:
+    parent = {**process(2, "S", comm="collect"), "ppid": 1, "wchan": wchan}
+    (one, *_) = asleep(parent, {**process(3, "S", comm="pack"), "ppid": ppid, "wchan": wchan}) or [None]
+    event = {"event": "parent-and-child-write"}
+    assert (one is not None and event in one.seen) is circle
+    if circle and one is not None:
+        assert one.headline.endswith("; 2 is the parent of 3: what each writes, the other does not read")
+
+
+def test_open_calls_of_two_traces_in_one_file_are_two() -> None:
+    one, two = ({"name": "write", "args": f"{n}, 4096", "part": n, "state": "unfinished"} for n in (1, 2))
+    assert [s.subject for s in seen(open_calls=[one, two])] == ["write(1, 4096)", "write(2, 4096)"]
+
+
+def test_threads_in_calls_of_a_database_are_not_idle() -> None:
+    names = ("poll", "vio_io_wait", "vio_read", "my_net_read", "cli_safe_read", "mysql_real_query", "find_bill")
+    rows = [thread(n, *names, pid=7) for n in (1, 2, 3)]
+    (one,) = seen(profile_stacks=[*rows, thread(4, "epoll_wait", "loop")])[:1]
+    assert (one.kind, one.value, one.seen[0]) == ("standing", 3.0, {"event": "threads-wait-for-database"})
+    # A server's own thread reads in the same functions, for its next command.
+    server = ("poll", "vio_io_wait", "vio_read", "my_net_read", "do_command", "handle_connection")
+    assert [s.kind for s in seen(profile_stacks=[thread(n, *server, pid=7) for n in (1, 2, 3)])] == ["idle"]

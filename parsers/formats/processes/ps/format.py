@@ -16,7 +16,8 @@ Tables: ps. Clock: none; wall-local under marks (`zzz ***`, a `date` line).
 Traps: the start is one word (`Jan23`, `07:22:43`) or two (`Mar 09`). TIME of two numbers is minutes and seconds. Zombies leave
 cells blank (AIX: no start, no terminal) or shift them: words that do not fill the header are placed by type and position,
 with a note. A repeated header begins a new sample only where the process numbers start over. `comm` is the
-program's name taken from the command line. SZ has another unit on every system and is not read. Passwords in command lines
+program's name taken from the command line. A wait channel that is an address (AIX, Solaris) is not stored.
+SZ has another unit on every system and is not read. Passwords in command lines
 are masked. A line for each thread (LID, `ps -s` of NetBSD) repeats TIME and %CPU of the process. Known gaps: columns without a header in an unusual order.
 """
 

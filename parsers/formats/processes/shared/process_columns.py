@@ -85,6 +85,8 @@ _HEADS = {
     "THCNT": ("nlwp", "int"),
     "THR": ("nlwp", "int"),
     "#TH": ("nlwp", "word"),
+    "WCHAN": ("wchan", "word"),
+    "MWCHAN": ("wchan", "word"),
     "CMD": ("args", "rest"),
     "COMMAND": ("args", "rest"),
     "ARGS": ("args", "rest"),
@@ -97,7 +99,7 @@ _HEADS = {
 """Headings that fill a column: the column's name, and the type of the cell."""
 
 _OTHERS = (
-    "F A C CP ADDR SZ WCHAN TT TTY PGID PGRP SID SESS CLS CLASS TASKID PROJECT PROJID ZONEID CTID LABEL RTPRIO "
+    "F A C CP ADDR SZ TT TTY PGID PGRP SID SESS CLS CLASS TASKID PROJECT PROJID ZONEID CTID LABEL RTPRIO "
     "RUSER GROUP RGROUP GID EUID RUID MAJFLT MINFLT TRS DRS BND LIM TSIZ TRSIZE SHR SHARE CODE DATA SWAP nFLT nMaj "
     "nMin nDRT nDrt UTIME WPAR JOBNAME XSIZE SUPGRP FLAGS TGID PGSP PgSp LGRP CPU THREADS MEM PORTS CMPRS PURG "
     "#WQ #PORT #MREG SYSBSD SYSMACH SUID SUPGRPS vMj vMn VMJ VMN OOMA OOMS UNIT MACHINE OWNER SLICE TIME64 JID "
@@ -113,7 +115,6 @@ _TYPED = {
     "SZ": "kb",
     "TTY": "word",
     "TT": "word",
-    "WCHAN": "word",
     "SHR": "kb",
     "SHARE": "kb",
     "F": "word",
@@ -132,6 +133,9 @@ MANY = 24
 
 LEFT = 4000
 """Maximum number of rows of a block with blank cells that are examined one by one."""
+
+SLEEPS_AT = r"[G-Zg-z_]"
+"""What a name of a wait channel has and an address (AIX, Solaris), `-`, `0` or `?` has not."""
 
 ENDING = r"<(defunct|exiting|idle)>$"
 SECRET = re.compile(
@@ -310,6 +314,8 @@ def facts(cells: pl.DataFrame) -> pl.DataFrame:
         number = pl.col("owner").str.contains(r"^[0-9]+$")
         out["uid"] = pl.when(number).then(pl.col("owner")).cast(pl.Int64, strict=False)
         out["login"] = pl.when(~number).then(pl.col("owner")).replace("-", None)
+    if "wchan" in has:
+        out["wchan"] = pl.when(pl.col("wchan").str.contains(SLEEPS_AT)).then("wchan")
     if "state" in has:
         on_cpu = pl.col("state").str.extract(r"^(?i:cpu)[/]?([0-9]+)$").cast(pl.Int64, strict=False)
         out["state"] = pl.when(on_cpu.is_not_null()).then(pl.lit("cpu")).otherwise(pl.col("state")).replace("-", None)

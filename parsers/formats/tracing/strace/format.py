@@ -24,6 +24,7 @@ strace inside a journal (`[    4.019227] strace[262]: [pid 323] ...`) are read a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from parsers.declarations import Claim, Counter, Format
 from parsers.formats.tracing.shared.c_results import ANY_TAIL
@@ -47,7 +48,7 @@ FORMAT = Format(
     own=(
         r"^[\t ]*(?:\[pid +[0-9]+[^\]]*\][\t ]*|[0-9]{1,7} +)?(?:[0-9:.,()+]+[\t ]+)*(?:\[[0-9a-f? ]+\][\t ]+)?"
         r"(?:[a-z_][a-z0-9_]*\(.*(?:\)[\t ]*= .*|<unfinished \.\.\.>)|<\.\.\. \w+ resumed>.*|--- SIG.* ---|\+\+\+ (?:exited|killed) .*)$"
-        r"|^strace: (?:Process|\[)|^ > \S+\(.*\) \[0x[0-9a-f]+\]$"
+        r"|^(?:strace: )?Process [0-9]+ (?:attached|detached)|^strace: \[|^ <detached \.\.\.>$|^ > \S+\(.*\) \[0x[0-9a-f]+\]$"
         r"|^(?:% time +seconds|-{4,6} -{9,} -{9,})|^ *[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{6} +[0-9]+ +[0-9]+ .*[a-z_0-9]+$"
     ),
 )
@@ -56,7 +57,11 @@ SAMPLE = 60
 
 _COUNT = re.compile(r"^[\t >|]*[0-9]{1,3}[.,][0-9]{2} +[0-9]+[.,][0-9]{6} .*[0-9] +[a-z_][a-z0-9_]*$")
 
-_QUICK = re.compile(r"\) *\t*= |<unfinished \.\.\.>|resumed>|\+\+\+ (?:exited|killed)|% time|usecs/call")
+_QUICK = re.compile(
+    r"\) *\t*= |<unfinished \.\.\.>|resumed>|\+\+\+ (?:exited|killed)|% time|usecs/call|(?m:^(?:strace: )?Process [0-9]+ attached)"
+)
+_FOUND = re.compile(r"(?:strace: )?Process [0-9]+ attached(?: with [0-9]+ threads)?(?: - interrupt to quit)?$")
+"""Message above the call in which strace finds a process that it is attached to."""
 _SIGNS = re.compile(
     r"= -1 E[A-Z0-9]+ \(|= \? ?(?:E|$)|<unfinished \.\.\.>|<\.\.\. \w+ resumed>|\+\+\+ (?:exited with|killed by)|--- SIG\w+ \{|--- SIG\w+ \("
     r"|\) += .*<[0-9]+\.[0-9]{6}>$|^\[pid +\d+[^\]]*\] |[(,] ?NULL\b|[(,] ?[\[{]|0x[0-9]*[a-f][0-9a-f]*\b|, 0x[0-9a-f]{1,3}\)"
@@ -96,6 +101,8 @@ def claim(head: Head) -> Claim | None:
         if calls >= SAMPLE:
             break
     seen = max(calls, signs)
+    if not seen and (opened := _open_call(head.lines)):
+        return Claim(0.9, f"strace was attached above line {opened}, a call that is open")
     if library * 4 >= seen > 0:
         return None
     if not seen or sum(1 for line in head.lines[:looked] if _FOREIGN.search(line)) * 2 >= seen:
@@ -105,6 +112,14 @@ def claim(head: Head) -> Claim | None:
     share = min(1.0, 2 * seen / (seen + others))
     strength = min(0.97, (0.5 + 0.47 * min(1.0, 3 * signs / seen)) * share)
     return Claim(round(strength, 2), f"{calls} calls, {signs} lines with signs of strace")
+
+
+def _open_call(lines: Sequence[str]) -> int | None:
+    """Return the line of the call in which strace found a process, if nothing but it was printed."""
+    for number, line in enumerate(lines[1:], start=2):
+        if OPENED.match(line) and _FOUND.match(lines[number - 2]):
+            return number
+    return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:

@@ -39,6 +39,8 @@ _MESSAGE = (
 ATTACHED = re.compile(rf"^(.*?)({_MESSAGE})$")
 PID_DIGITS = 10
 _LEFT = re.compile(r"(?:strace: )?Process [0-9]+ detached$")
+INTERRUPTS = re.compile(r"(?:\^[CZ\\])+$")
+"""What a terminal shows of the keys by which a person ends or stops a command."""
 TOOL = re.compile(r"^strace: |^\[ Process PID=")
 STACK = r"^ ?> \S"
 DUMP = r"^ \| [0-9a-f]{4,}  "
@@ -75,6 +77,7 @@ class Text:
     """The classified lines of a data frame. Lists hold line numbers unless stated otherwise.
 
     `stacks`: line_no, line of stack lines; `tools`: messages of strace (line_no, pid, text); `born`: processes they report as attached.
+    `cut_call`: the last line, a call without an end; `interrupted`: a person ended the trace while it was open.
     """
 
     records: pl.DataFrame
@@ -87,6 +90,7 @@ class Text:
     born: list[int] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
     cut_call: dict[str, Any] | None = None
+    interrupted: bool = False
 
 
 def classify(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Counts, *, last: bool) -> Text:
@@ -110,7 +114,8 @@ def classify(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts
     end = int(frame["line_end"][-1]) if last and len(frame) else 0
     # The message that strace prints when it detaches stands after the call that it cuts.
     for piece in reversed(others):
-        if piece.line_end == end and _LEFT.match(piece.text):
+        if piece.line_end == end and (_LEFT.match(piece.text) or INTERRUPTS.match(piece.text)):
+            text.interrupted |= bool(INTERRUPTS.match(piece.text))
             end = piece.line_no - 1
     for piece in others:
         _judge(text, counts, piece, final=piece.line_end == end)
@@ -151,7 +156,8 @@ def _rejoin(pieces: list[traces.Piece], text: Text) -> tuple[list[traces.Piece],
             others.append(piece)
             continue
         words = [found] if (found := ATTACHED.match(piece.text)) else []
-        whole, end, k = found[1] if found else piece.text, piece.line_end, i
+        # Whoever ends strace with a key leaves it behind the call that is open.
+        whole, end, k = INTERRUPTS.sub("", found[1]) if found else piece.text, piece.line_end, i
         done = False
         while k < len(pieces) and k < i + MOST_LINES and pieces[k].line_no == end + 1 and not done:
             line = pieces[k].text
@@ -222,7 +228,11 @@ def _judge(text: Text, counts: Counts, piece: traces.Piece, *, final: bool) -> N
     elif (found := COMMAND.search(line)) and not OPENED.match(line):
         text.read.append(line_no)
         text.options.extend(re.findall(r"(?<=\s)--?[A-Za-z][A-Za-z-]*", " " + found[1]))
+    elif INTERRUPTS.match(line):
+        text.read.append(line_no)
     elif final and OPENED.match(line):
+        text.interrupted |= bool(INTERRUPTS.search(line))
+        line = INTERRUPTS.sub("", line).rstrip()
         text.cut_call = {"line_no": line_no, "line_end": piece.line_end, "pos": piece.pos, "line": line}
     else:
         text.unread.append(line_no)

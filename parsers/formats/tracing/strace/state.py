@@ -147,10 +147,14 @@ class Trace:
         self.state["attached"] = [*self.state["attached"], *text.born][-MAX_NAMES:]
         self.options.extend(o for o in text.options if o not in self.options)
         if text.cut_call:
-            self._cut_call(text.cut_call)
+            self._cut_call(text.cut_call, text)
 
-    def _cut_call(self, cut: dict[str, Any]) -> None:
-        """Report the last line of the file as an open call: it has no end."""
+    def _cut_call(self, cut: dict[str, Any], text: Text) -> None:
+        """Report the last line of the file as an open call: it has no end.
+
+        It was open when the trace ended if a person interrupted it, or if it is all that the thread shows since strace was
+        attached: strace prints the call in which it finds a thread. Else the file may have been cut there.
+        """
         parts = pl.DataFrame([cut]).with_columns_seq(line=pl.col("line") + sl.UNFINISHED)
         found, _ = sl.cut(parts.select_seq("line_no", "line_end", "pos", "line"), None)
         if len(found):
@@ -165,9 +169,11 @@ class Trace:
                 "args": row["args"],
             }
             schema = {"pid": pl.Int64, "lwp": pl.Int64, "name": pl.String, "args": pl.String}
-            self.out.add(
-                "open_calls", pl.DataFrame([row], schema_overrides=schema).with_columns_seq(state=pl.lit("truncated"))
-            )
+            before = len(where(text.records, pl.col("tid").eq_missing(pl.lit(pid, pl.Int64))))
+            first = before == 0 and (pid not in self.state["seen"] if pid is not None else self.state["seq"] == 0)
+            stands = text.interrupted or (first and bool(self.state["attached"]))
+            made = pl.DataFrame([row], schema_overrides=schema)
+            self.out.add("open_calls", made.with_columns_seq(state=pl.lit("unfinished" if stands else "truncated")))
 
     # Threads
 

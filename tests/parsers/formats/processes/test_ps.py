@@ -117,3 +117,18 @@ def test_forests_lose_their_branches():
 
 def test_a_list_of_numbers_is_no_tree():
     assert read_bytes(b"1 first\n  2 second\n  3 third\n").account.kind != "ps"
+
+
+@pytest.mark.parametrize(
+    ("printed", "kept"),
+    [("jbd2_log_wait_commit", "jbd2_log_wait_commit"), ("pipe_w", "pipe_w"), ("select", "select"), ("-", None), ("?", None),
+     ("0", None), ("f1000f0a1004bdc0", None), ("60013c1e0d2", None)],
+)  # fmt: skip
+def test_a_wait_channel_is_a_name(printed, kept):
+    text = f"  PID STAT WCHAN                COMMAND\n  411 D    {printed:<20} cp\n"
+    assert read_bytes(text.encode()).table("ps")["wchan"].to_list() == [kept]
+
+
+def test_freebsd_calls_it_mwchan():
+    text = "  PID STAT MWCHAN COMMAND\n  411 D    biord  cp\n"
+    assert read_bytes(text.encode()).table("ps")["wchan"].to_list() == ["biord"]

@@ -489,3 +489,35 @@ def test_it_claims_its_own(path):
 def test_it_leaves_truss_alone(path):
     claim = strace.claim(Head(path.read_text(encoding="utf-8").splitlines()))
     assert claim is None or claim.strength < 0.3
+
+
+def open_calls(text: str) -> list[tuple[str, str, str]]:
+    return read(text).table("open_calls").select("name", "args", "state").rows()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'strace: Process 4811 attached\nwrite(5, "ab"..., 65536^Cstrace: Process 4811 detached\n <detached ...>\n',
+        'Process 4811 attached\nwrite(5, "ab"..., 65536^CProcess 4811 detached\n <detached ...>\n',
+        'Process 4811 attached - interrupt to quit\nwrite(5, "ab"..., 65536 <unfinished ...>\nProcess 4811 detached\n',
+        'strace: Process 4811 attached\nwrite(5, "ab"..., 65536\n',
+        'strace: Process 4811 attached\nwrite(5, "ab"..., 65536^C\n',
+        'getpid() = 4811\nwrite(5, "ab"..., 65536\n^C^C^Z\n',
+    ],
+)
+def test_the_call_in_which_strace_finds_a_process_stands(text: str) -> None:
+    assert open_calls(text) == [("write", '5, "ab"..., 65536', "unfinished")]
+
+
+@pytest.mark.parametrize("text", ['getpid() = 4811\nwrite(5, "ab"..., 65536\n', 'strace: Process 4811 attached\ngetpid() = 4811\nread(5,\n'])  # fmt: skip
+def test_a_file_may_be_cut_in_its_last_call(text: str) -> None:
+    assert [state for _, _, state in open_calls(text)] == ["truncated"]
+
+
+def test_one_open_call_is_claimed_by_the_word_that_strace_was_attached() -> None:
+    claimed = strace.claim(Head(["strace: Process 4811 attached", 'write(5, "ab"..., 65536']))
+    assert claimed is not None
+    assert claimed.strength == 0.9
+    assert strace.claim(Head(['write(5, "ab"..., 65536'])) is None
+    assert strace.claim(Head(["Process 7 attached", "to the report"])) is None
