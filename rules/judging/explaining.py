@@ -33,8 +33,11 @@ FELT_SHARE = 0.2
 OF_ONE_WHOLE = ("log-complaints", "consumers", "database-sessions")
 """Observers whose shares are parts of the same whole, so that they add up."""
 
-OF_ONE_LISTING = (("standing-still", "standing"), ("standing-still", "asleep"))
-"""Observers and kinds whose shares are those of the threads or processes of one listing, each told once."""
+OF_ONE_LISTING = (("standing-still", "standing"), ("standing-still", "asleep"), ("profile-weight", "profile"))
+"""Observers and kinds whose shares are those of the threads, processes or functions of one listing.
+
+A function has a share of each event of a profile: one subject counts once, by the larger.
+"""
 
 CLEARED_DB = -10
 """Decibans of a clearing finding from which it excludes what it clears."""
@@ -211,10 +214,7 @@ def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
         if parts:
             # What several lines of one log, or several processes of one listing, have is parts of the same whole.
             added = [min(1.0, sum(r["share"] for r in parts if r["observer"] == name)) for name in OF_ONE_WHOLE]
-            added += [
-                min(1.0, sum(r["share"] for r in parts if (r["observer"], r["kind"]) == listed))
-                for listed in OF_ONE_LISTING
-            ]
+            added += [_of_listing([r for r in parts if (r["observer"], r["kind"]) == one]) for one in OF_ONE_LISTING]
             share = max(*(r["share"] for r in parts), *added)
             found = max(found, share)
             felt |= share >= FELT_SHARE
@@ -224,6 +224,15 @@ def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
             found = max(found, ended / all_ended)
             felt = True
     return found, felt
+
+
+def _of_listing(rows: Sequence[Row]) -> float:
+    """Return the sum of the shares of rows of one observer and kind, at most 1."""
+    of: dict[tuple[str, int | None], float] = {}
+    for row in rows:
+        key = (row["subject"], None if row["kind"] == "profile" else row["evidence"][0]["line_from"])
+        of[key] = max(row["share"], of.get(key, 0.0))
+    return min(1.0, sum(of.values()))
 
 
 def _apart(rows: Sequence[Row]) -> list[Row]:

@@ -1,6 +1,7 @@
 """How times and sizes are spread: where most values lie, and how many lie far beyond them.
 
-Standing out: values ten times beyond the bucket of the middle one that hold half of the sum, or that a person feels (0.1 s).
+Standing out: values ten times beyond the bucket of the middle one that hold half of the sum, or that a person feels (0.1 s);
+reads and writes of block devices of which half take 16 ms and more, waits for a processor of which half take 1 ms and more.
 Normal: all other distributions; they are told as a measure, so that a histogram is never silent.
 Worked example: biolatency with 934 of 1,204 values at 128 to 255 us and 12 at 512 to 1,023 ms: "12 of 1,204 values lie ten
 times beyond the middle one, 128 to 255 us, the slowest at 512 to 1,023 ms; they make 91 % of the sum".
@@ -10,7 +11,8 @@ middle of each bucket, as `hist_modes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -35,6 +37,15 @@ TIMES = 10.0
 
 ROUNDING_S = 1e-9
 """What an edge in seconds may be off by its conversion."""
+
+LATE: Mapping[str, tuple[float, str, str]] = {
+    "block device I/O": (0.016, "reads and writes took", "block-io-slow"),
+    "run queue latency": (0.001, "waits of a ready thread for a processor took", "ready-threads-wait"),
+}
+"""What tools of bcc measure by what they say that they trace: the time in seconds from which the middle value stands out.
+
+A turn of a disk with 7,200 turns a minute takes 8.3 ms; a thread that is alone on its processor waits for some microseconds.
+"""
 
 HALF = 0.5
 """Minimum part of the sum that far values hold to stand out: they, not the usual ones, take the time."""
@@ -88,6 +99,12 @@ def _sighting(held: pl.DataFrame) -> Sighting | None:
         )
     else:
         text = f"{who}: {most['n']:,.0f} of {total:,.0f} values lie at {_bucket(most)}, the largest at {_bucket(last)}"
+    least, took, event = next((v for k, v in LATE.items() if str(last["agg"]).startswith(k)), (math.inf, "", ""))
+    slow = unit_s is not None and middle["lo"] * unit_s >= least
+    if slow:
+        late = made.filter(pl.col("lo") >= middle["lo"])
+        n_far, share, stands = float(late["n"].sum()), float(late["sum"].sum()) / float(made["sum"].sum()), True
+        text = f"{who}: {n_far:,.0f} of {total:,.0f} {took} {_bucket(middle)} and more, the slowest {_bucket(last)}"
     lines = {most["line_no"]: "most values", last["line_no"]: "largest values"}
     return Sighting(
         "distribution",
@@ -104,6 +121,7 @@ def _sighting(held: pl.DataFrame) -> Sighting | None:
         against_value=total,
         share=min(1.0, share) if stands else None,
         n=int(n_far if stands else total),
+        seen=({"event": event},) if slow else (),
         normal=not stands,
     )
 

@@ -193,3 +193,23 @@ def test_observers_of_the_same_samples_do_not_confirm_each_other() -> None:
     busy = seen(1, strength="shape", observer="saturation")
     assert led(busy, seen(5, strength="shape", observer="run-queue", seconds=1.0)) is None
     assert led(busy, seen(5, strength="shape", observer="run-queue", seconds=1.0, artifact_id=2)) == "journal-wait"
+
+
+def part(
+    line: int, share: float, kind: str = "standing", observer: str = "standing-still", **more: Any
+) -> dict[str, Any]:
+    return seen(line, seconds=None, of_s=None, share=share, kind=kind, observer=observer, **more)
+
+
+def test_threads_of_one_listing_add_up() -> None:
+    assert led(part(1, 0.3), part(2, 0.2)) == "journal-wait"
+    assert led(part(1, 0.3), part(2, 0.19)) is None
+    # Some processes of a listing, and some threads of a dump: not of one whole.
+    assert led(part(1, 0.3), part(2, 0.2, "asleep")) is None
+
+
+def test_functions_of_a_profile_add_up_and_each_counts_once() -> None:
+    profile: dict[str, Any] = {"kind": "profile", "observer": "profile-weight"}
+    assert led(part(1, 0.3, subject="f", **profile), part(2, 0.2, subject="g", **profile)) == "journal-wait"
+    # The same function, by another event.
+    assert led(part(1, 0.3, subject="f", **profile), part(9, 0.25, subject="f", **profile)) is None

@@ -54,3 +54,22 @@ def test_an_open_edge_and_negative_values() -> None:
     (made,) = seen((0, 1, 2), (1, None, 9))
     assert made.headline.endswith("9 of 11 values lie at 1 us and more, the largest at 1 us and more")
     assert seen((-5, 0, 2), (0, 1, 9)) == []
+
+
+@pytest.mark.parametrize(("lo", "stands"), [(16_000, True), (15_999, False)])
+def test_reads_and_writes_of_disks_stand_out_if_half_are_late(lo: float, stands: bool) -> None:
+    (made,) = seen((128, 256, 40), (lo, 32_768, 60), agg="block device I/O usecs")
+    assert (not made.normal, made.seen == ({"event": "block-io-slow"},)) == (stands, stands)
+    if stands:
+        assert made.headline == (
+            "block device I/O usecs sda: 60 of 100 reads and writes took 16,000 to 32,768 us and more,"
+            " the slowest 16,000 to 32,768 us"
+        )
+
+
+@pytest.mark.parametrize(("lo", "stands"), [(1_000, True), (999, False)])
+def test_ready_threads_stand_out_if_half_wait_for_a_processor(lo: float, stands: bool) -> None:
+    (made,) = seen((512, 900, 40), (lo, 2_048, 60), agg="run queue latency usecs")
+    assert bool(made.seen) is stands
+    (other,) = seen((512, 900, 40), (lo, 2_048, 60), agg="usecs")
+    assert other.normal

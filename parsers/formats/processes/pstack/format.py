@@ -102,6 +102,11 @@ def claim(head: Head) -> Claim | None:
     if "LWP " in text and (standing := sum(1 for x in first if re.match(GDB_INFO, x))) >= 2:
         return Claim(0.9, f"{standing} threads of gdb's info threads", "pstack")
     process = any(re.match(PROCESS, x) for x in head.lines[:50])
+    if process and "0x" in text:
+        # A process with one thread has no line of it in procstack.
+        single = sum(1 for x in first if re.match(AIX_FRAME, x) and not re.match(CURRENT, x))
+        if single >= 2 and single * 2 > _filled(first):
+            return Claim(0.9, f"{single} frames of procstack", "pstack")
     if (
         frames >= 2
         and frames * 2 > _filled(first) - more

@@ -11,7 +11,8 @@ Samples::
          usecs               : count     distribution
              0 -> 1          : 12       |****                                    |
 
-Tables: hist (agg = name of the map or the heading, keys), counters (grp bpftrace; name count, average, total, min, max where printed),
+Tables: hist (agg = name of the map, or what the tool says that it traces with the heading; keys),
+counters (grp bpftrace; name count, average, total, min, max where printed),
 profile_stacks. Clock: none (times such as `09:12:01` before a bcc histogram only number the samples, their day is not printed).
 Traps: a bucket is half open, `[256K, 512K)`, K = 1024; `[5]` holds the one value 5; bcc prints the last value of a bucket, so
 `4 -> 7` is 4 to below 8. The count stands before the bar. Known gaps: tuples within keys, bcc tables of
@@ -43,6 +44,8 @@ COMMAND = r"^@[A-Za-z0-9_]*(?:\[.*\])? = .*\);"
 
 STACK_END = r"^[ \t]*(?:,[ \t]*(.*?))?\]:[ \t]+(-?[0-9]+)$"
 FRAME = r"^(?:[ \t]+(?:\S+\+0?x?[0-9a-f]+(?:[ \t].*)?|0x[0-9a-f]+.*|[A-Za-z_][\w:.<>~@$]*(?:\(.*\))?)|[A-Za-z_]\S*\+[0-9]+)$"
+TRACED = r"^[ \t]*Tracing (\S.*?)\.\.\."
+"""What a tool of bcc says that it measures."""
 FURNITURE = (
     rf"{COMMAND}|^Attaching [0-9]+ probes?\.\.\.|^\^C$|^Tracing .*(?:Hit |Ctrl-C).*$|^[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}$"
 )
@@ -66,7 +69,7 @@ FORMATS = (
         tables=("hist",),
         man="biolatency(8)",
         example="runqlat 10 1",
-        own=rf"{BCC_HEAD}|{BCC_BUCKET}",
+        own=rf"{BCC_HEAD}|{BCC_BUCKET}|^Tracing .*\.\.\. Hit Ctrl-C to end\.$",
     ),
 )
 
@@ -202,14 +205,19 @@ def _bcc(lines: pl.DataFrame, out: Tables, state: State) -> None:
     heading = text.str.extract(BCC_HEAD, 1)
     key = text.str.extract(BCC_KEY, 1)
     known = pl.coalesce(key, pl.when(text.str.contains(FURNITURE)).then(pl.lit("")))
+    what = text.str.extract(TRACED, 1).forward_fill().fill_null(pl.lit(state.get("what"), pl.String))
     shaped = lines.with_columns(
-        agg=heading.forward_fill().fill_null(pl.lit(state.get("agg"), pl.String)),
+        what=what,
+        agg=pl.concat_str([what, heading], separator=" ", ignore_nulls=True).replace("", None),
         # A key stands before its heading and applies until the histogram ends.
         key=known.forward_fill().fill_null(pl.lit(state.get("key"), pl.String)),
         head=heading.is_not_null() | key.is_not_null(),
+    ).with_columns(
+        agg=pl.when(heading.is_not_null()).then("agg").forward_fill().fill_null(pl.lit(state.get("agg"), pl.String))
     )
     out.read(shaped.filter("head")["line_no"])
     if len(shaped):
+        state["what"] = shaped["what"].item(-1)
         state["agg"], state["key"] = shaped["agg"].item(-1), shaped["key"].item(-1)
     cells = (
         shaped.with_columns(text.str.extract_groups(BCC_BUCKET).struct.rename_fields(["low", "high", "n"]).alias("g"))

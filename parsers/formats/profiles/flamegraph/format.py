@@ -50,6 +50,9 @@ _ALL = 99.5
 _COMPARED = 200
 """Number of lines that the first one is compared with; the number is from practice."""
 
+AROUND = r"^(?:#|Sampling at [0-9]+ Hertz of |Tracing off-CPU time |(?:\^[CZ])+$)"
+"""Lines around the stacks: comments, what the tools of bcc say as they begin, the key that ended them."""
+
 KERNEL_SUFFIX = r"_\[k\]$"
 SUFFIX = r"_\[[kjiw]\]$"
 
@@ -87,7 +90,7 @@ def claim(head: Head) -> Claim | None:
         return None
     if ";" not in text:
         return None
-    filled = [x for x in head.lines[:400] if x and not re.match(ELISION, x)]
+    filled = [x for x in head.lines[:400] if x and not re.match(ELISION, x) and not re.match(AROUND, x)]
     rows = sum(
         1
         for x in filled
@@ -106,6 +109,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     if state["variant"] == "svg":
         return _svg(source, out, state)
     for block in source.blocks():
+        out.read(block.frame.filter(pl.col("line").str.contains(AROUND))["line_no"])
         _begun(block.frame, out)
         _collapsed(block.frame, out)
     return state

@@ -45,3 +45,9 @@ def test_a_process_without_lines_of_threads_is_one_stack():
     text = "12:  ksh\n feef1fa9 read     (0, 8047e5c, 1)\n 08065c8d main     (1, 8047e5c, 8047e64) + 8e1\n13:  ksh\n feef1fa9 waitid   (0)\n"
     rows = read_bytes(text.encode()).table("profile_stacks")
     assert rows.select("pid", "leaf").rows() == [(12, "read"), (13, "waitid")]
+
+
+def test_a_process_of_aix_with_one_thread_has_no_line_of_it():
+    text = "7405838: /usr/sbin/ledgerd -D\n0xd0115b38  __fd_poll(??, ??, ??) + 0xb0\n0x10021b40  ask(??, ??) + 0x88\n"
+    (row,) = read_bytes(text.encode()).table("profile_stacks").to_dicts()
+    assert (row["pid"], row["frames"]) == (7405838, ["__fd_poll", "ask"])

@@ -190,3 +190,12 @@ def test_a_damaged_time_of_lastwords_is_not_read_as_one():
     assert logs["line_no"].to_list() == [2, 4]
     assert logs["t_local"].to_list() == pytest.approx([1091567.219704301, 1091567.219711111], abs=1e-8)
     assert run.batch.account.unknown == 1
+
+
+def test_a_histogram_of_bcc_is_called_what_the_tool_traces() -> None:
+    text = "Tracing run queue latency... Hit Ctrl-C to end.\n\n     usecs               : count     distribution\n"
+    text += "         0 -> 1          : 12       |****                                    |\n"
+    assert set(read_bytes(text.encode()).table("hist").select("agg", "unit").rows()) == {
+        ("run queue latency usecs", "us")
+    }
+    assert set(read_bytes(text.split("\n\n")[1].encode()).table("hist")["agg"]) == {"usecs"}

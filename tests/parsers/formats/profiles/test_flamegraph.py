@@ -78,3 +78,12 @@ def test_nothing_outside_the_picture_is_looked_at():
 def test_of_two_counts_the_second_is_the_later_profile():
     rows = read_bytes(b"a;b;c 3 9\na;b;d 0 4\n").table("profile_stacks")
     assert rows["weight"].to_list() == [9.0, 4.0]
+
+
+def test_lines_of_bcc_around_collapsed_stacks_are_none():
+    text = "# profile-bpfcc -F 49 -f -p 41 9\nSampling at 49 Hertz of PID 41 by user + kernel stack... Hit Ctrl-C to end.\n"
+    text += "^C\nledger;main;post(int, long) 31\nledger;main;post(int, long);hash 9\n"
+    reading = read_bytes(text.encode())
+    assert reading.account.kind == "flamegraph"
+    assert reading.table("profile_stacks")["weight"].to_list() == [31.0, 9.0]
+    assert not [n for n in reading.account.notes if n.kind == "unknown"]
