@@ -56,6 +56,17 @@ REPORT = (
 MANY = 0.05
 """Minimum part of failed calls of one name in a table of totals."""
 
+LOOK_UPS = frozenset(
+    {
+        *("stat", "lstat", "stat64", "lstat64", "fstatat", "fstatat64", "newfstatat", "statx", "access", "faccessat"),
+        *("faccessat2", "open", "openat", "open64", "openat64", "readlink", "readlinkat"),
+    }
+)
+"""Calls that look for a file by its name."""
+
+IN_VAIN, IN_VAIN_SHARE = 1000, 0.8
+"""Minimum number of such calls that failed, and part of all of them: who starts, compiles or lists finds more than it misses."""
+
 HARMLESS = (
     "EAGAIN",
     "EWOULDBLOCK",
@@ -312,9 +323,14 @@ def _line(artifact: int, line: int, role: str) -> tuple[Lines, ...]:
 
 def _totals(case: CaseTables) -> Iterator[Sighting]:
     """Yield calls that often fail in a table of totals; which error it was, the table does not say."""
-    rows = case.table("syscall_totals", [*PLACE_COLUMNS, "line_no", "line_end", "name", "n", "errors"])
+    columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "name", "n", "errors", "total_s"]
+    rows = case.table("syscall_totals", columns)
+    whole = pl.col("total_s").sum().over("artifact_id", "part")
+    rows = rows.with_columns(pl.when(whole > 0).then(pl.col("total_s") / whole).alias("share"))
     often = (pl.col("errors") >= AGAIN) & (pl.col("n") > 0) & (pl.col("errors") >= MANY * pl.col("n"))
     for row in rows.filter(often).sort("errors", descending=True).head(5).iter_rows(named=True):
+        looked_up = row["name"] in LOOK_UPS and row["errors"] >= IN_VAIN
+        in_vain = looked_up and row["errors"] >= IN_VAIN_SHARE * row["n"]
         yield Sighting(
             "failure",
             row["name"],
@@ -326,9 +342,9 @@ def _totals(case: CaseTables) -> Iterator[Sighting]:
             **place(row),
             against="no error",
             against_value=0.0,
-            share=None,
+            share=row["share"] if in_vain else None,
             n=row["errors"],
-            seen=({"call": row["name"]},),
+            seen=(*(({"event": "look-ups-in-vain"},) if in_vain else ()), {"call": row["name"]}),
         )
 
 

@@ -1,7 +1,8 @@
-"""Which user of the kernel's own memory holds most of it: tags of the pools of Windows, types of FreeBSD's malloc.
+"""Which user of the kernel's own memory holds most of it: tags of the pools of Windows, types of FreeBSD's malloc, slabs.
 
-Standing out: a tag of a Windows pool with half of all that is listed and at least `LEAST_KB`. Normal: less, and the
-largest type of FreeBSD, where ZFS holds much in health: it is told as a measure.
+Standing out: a tag of a Windows pool, or a cache of Linux's slab allocator, with half of all that is listed and at least
+`LEAST_KB`. Normal: less, and the largest type of FreeBSD, where ZFS holds much in health: it is told as a measure. What a
+cache of names and inodes holds is given back when memory is wanted, so that a cache has no share and leads nowhere alone.
 Worked example: `Tag NP_MB`, AbCd 9000.0, six others 20 to 60: "AbCd holds 9,216,000 kB, 97.9 % of the pool that is listed".
 Cost: the first `MOST_ROWS` rows of listings whose first column is Tag, and one aggregation over the types.
 Source: Microsoft, PoolMon and "Pool tags"; FreeBSD vmstat(8), -m. Nonpaged pool of a host in order is a few hundred MB
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -25,6 +27,7 @@ OBSERVER = Observer(
     ("rows", "counters"),
     {
         "windows": "findstr /m /l TAG %SystemRoot%\\System32\\drivers\\*.sys; poolmon -b, twice, 10 min apart",
+        "linux": "slabtop -o -s c, twice, 10 min apart; cat /proc/sys/fs/dentry-state",
         "freebsd": "vmstat -m; vmstat -z, twice, 10 min apart",
     },
     like="listed-values",
@@ -39,6 +42,13 @@ LEAST_KB = 1024.0**2
 MOST_ROWS = 20_000
 """Maximum number of rows that are looked at."""
 
+LISTED = {
+    "pool": "pool that is listed",
+    "malloc": "kernel's malloc that is listed",
+    "slab": "caches of the slab allocator that are listed",
+}
+"""What the size of a user is compared with, in words."""
+
 UNITS = {"bytes": 1 / 1024, "kb": 1.0, "mb": 1024.0, "gb": 1024.0**2}
 AMOUNT = re.compile(r"(?i)^(?:np|nonp\w*|paged|pp|pool|total|used|size)?[ _.(-]*(bytes|kb|mb|gb)\)?$")
 """Columns that say how much a tag holds, with their unit."""
@@ -47,7 +57,10 @@ AMOUNT = re.compile(r"(?i)^(?:np|nonp\w*|paged|pp|pool|total|used|size)?[ _.(-]*
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the largest tag of each listing of pools, and the largest type of each listing of malloc."""
     yield from _tags(case)
-    yield from _types(case)
+    yield from _types(case, "malloc", "memory")
+    for one in _types(case, "slab", "cache_kb"):
+        stands = (one.share or 0.0) >= HOLDS and one.value >= LEAST_KB
+        yield replace(one, normal=not stands, share=None if stands else one.share)
 
 
 def _tags(case: CaseTables) -> Iterator[Sighting]:
@@ -70,11 +83,9 @@ def _kb(cells: list[str | None], at: int, factor: float) -> float | None:
     return float(text) * factor if re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,6})?", text) else None
 
 
-def _types(case: CaseTables) -> Iterator[Sighting]:
+def _types(case: CaseTables, grp: str, name: str) -> Iterator[Sighting]:
     columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "grp", "item", "name", "value"]
-    of = (
-        (pl.col("grp") == "malloc") & (pl.col("name") == "memory") & (pl.col("value") > 0) & pl.col("value").is_finite()
-    )
+    of = (pl.col("grp") == grp) & (pl.col("name") == name) & (pl.col("value") > 0) & pl.col("value").is_finite()
     rows = (
         case.scan("counters", columns, of)
         .filter(pl.col("sample").eq_missing(pl.col("sample").max().over("artifact_id", "part")))
@@ -83,7 +94,7 @@ def _types(case: CaseTables) -> Iterator[Sighting]:
         .collect(engine="streaming")
     )
     for _, listing in rows.group_by("artifact_id", "part", maintain_order=True):
-        yield from _largest([(row["value"], str(row["item"]), row) for row in listing.to_dicts()], "malloc", lead=False)
+        yield from _largest([(row["value"], str(row["item"]), row) for row in listing.to_dicts()], grp, lead=False)
 
 
 def _largest(sizes: list[tuple[float, str, dict[str, Any]]], what: str, *, lead: bool) -> Iterator[Sighting]:
@@ -93,7 +104,7 @@ def _largest(sizes: list[tuple[float, str, dict[str, Any]]], what: str, *, lead:
         return
     share = kb / whole
     stands = lead and share >= HOLDS and kb >= LEAST_KB
-    listed = "pool that is listed" if what == "pool" else "kernel's malloc that is listed"
+    listed = LISTED[what]
     yield Sighting(
         "consumer",
         name,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rules.case.case import Case
 from rules.observers.failures import AGAIN, EXCERPT, NEXT, observe
 from rules.observers.observer import Sighting
@@ -125,3 +127,18 @@ def test_a_trace_that_names_no_process_tells_its_end() -> None:
     (one, *_) = (s for s in observe(Case.of_tables({"syscalls": rows})) if s.kind == "failure")
     assert one.failure
     assert "exited with an error" in one.headline
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "errors", "in_vain"),
+    [("access", 1250, 1000, True), ("access", 1251, 1000, False), ("access", 999, 999, False), ("futex", 1000, 1000, False)],
+)  # fmt: skip
+def test_thousands_of_look_ups_in_vain_have_their_part_of_the_table(
+    name: str, n: int, errors: int, in_vain: bool
+) -> None:
+    rows = [
+        {"line_no": 3, "name": name, "n": n, "errors": errors, "total_s": 0.3},
+        {"line_no": 4, "name": "read", "n": 90, "total_s": 0.1},
+    ]
+    (one,) = observe(Case.of_tables({"syscall_totals": rows}))
+    assert ({"event": "look-ups-in-vain"} in one.seen, one.share) == (in_vain, pytest.approx(0.75) if in_vain else None)

@@ -61,3 +61,15 @@ def test_the_largest_type_of_malloc_is_a_measure() -> None:
     (made,) = observe(Case.of_tables({"counters": rows}))
     assert made.normal
     assert made.headline == "cache holds 90,000,000 kB, 90 % of the kernel's malloc that is listed"
+
+
+@pytest.mark.parametrize(("kb", "stands"), [(1024.0**2, True), (1024.0**2 - 1, False)])
+def test_a_cache_of_slabs_that_holds_most_is_told_and_leads_nowhere(kb: float, stands: bool) -> None:
+    rows = [
+        {"line_no": n, "grp": "slab", "item": item, "name": "cache_kb", "value": value}
+        for n, (item, value) in enumerate([("dentry", kb), ("buffer_head", 1000.0)], 7)
+    ]
+    (one,) = observe(Case.of_tables({"counters": rows}))
+    assert (one.normal, one.share is None, one.seen, one.lines[0].line_from) == (not stands, stands, (), 7)
+    if stands:
+        assert one.headline == "dentry holds 1,048,576 kB, 99.9 % of the caches of the slab allocator that are listed"
