@@ -2,8 +2,8 @@
 
 Stands out: at least `MANY` calls of one process (or of all processes, for forks and execs) with the same name and target
 that take `PART` of the trace or `FELT_S` together, or files opened `OPENED` times, or reads and writes of at most
-`SMALL` bytes (median). Normal: what one unit of work needs once. Calls that wait for work (accept, polls, a server's
-reads) and waits for children are left out: they are many because the work is.
+`SMALL` bytes (median), or an excerpt without times of nothing but one call. Normal: what one unit of work needs once.
+Calls that wait for work (accept, polls, a server's reads) and waits for children are left out: they are many because the work is.
 Worked example: 4,096 reads of 1 byte from /etc/app.conf that took 0.8 s of 1.0 s: n 4,096, seconds 0.8.
 Cost: one pass over the calls in batches, grouped. Source: Millsap and Holt: time = calls x time of one call.
 """
@@ -56,6 +56,16 @@ LARGE = 0.2
 
 MOST_CALLS = 0.5
 """Minimum part of all calls of a trace that like calls, if they move no data, are to stand out whatever their time."""
+
+EXCERPT, LEAST_EXCERPT, NOTHING_ELSE = 60, 8, 0.9
+"""Maximum number of calls of an excerpt without times, and minimum number and part of it that one call makes up: who pastes so
+few lines of a loop shows what it does all the time."""
+
+STORED = r"^/[^dp]|^/d[^e]|^/p[^r]|^/(?:dev|proc)[^/]"
+"""Paths of files that are stored: none below /dev or /proc, no pipe and no socket."""
+
+YIELDS = ("sched_yield", "yield", "lwp_yield", "thr_yield", "thread_yield", "swtch_pri")
+"""Calls that give the processor up and take it again."""
 
 SEVERAL = r"^\d+ targets"
 """Target of a group of one call over all its targets."""
@@ -160,10 +170,19 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     small = moves & (pl.col("bytes") <= SMALL) & (pl.col("n") >= BYTEWISE)
     untimed = ~pl.col("timed") & (pl.col("n") >= BYTEWISE)
     often = ~moves & (pl.col("n") >= BYTEWISE) & (pl.col("n") >= MOST_CALLS * pl.col("all"))
-    out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | often | (forks & (pl.col("n") >= MANY))
-    groups = groups.with_columns(out.fill_null(value=False).alias("out")).sort(
-        "out", "wall", "n", "first", descending=[True, True, True, False]
+    chosen = (
+        ~pl.col("timed")
+        & (pl.col("all") <= EXCERPT)
+        & (pl.col("n") >= LEAST_EXCERPT)
+        & (pl.col("n") >= NOTHING_ELSE * pl.col("all"))
     )
+    out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | often | (forks & (pl.col("n") >= MANY))
+    few = moves & (pl.col("bytes") <= SMALL) & (chosen | (small & FILES & pl.col("target").str.contains(STORED)))
+    groups = groups.with_columns(
+        (out | chosen).fill_null(value=False).alias("out"),
+        chosen.fill_null(value=False).alias("chosen"),
+        few.fill_null(value=False).alias("few_bytes"),
+    ).sort("out", "wall", "n", "first", descending=[True, True, True, False])
     # The call with the most time and the one that is made most are told even if they are as usual.
     usual = pl.concat(
         [groups.filter(pl.col("target").is_null()).sort(by, descending=True).unique("artifact_id", keep="first") for by in ("wall", "n")]
@@ -181,6 +200,15 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
                 f"; {figure(row['each'], 's')} each (median), {figure(row['least'], 's')} to {figure(row['most'], 's')}"
             )
         times = f", {row['times']:,} on each" if row["times"] else ""
+        if row["chosen"]:
+            each += f", {row['n']:,} of the {row['all']:,} in the excerpt"
+        known = (
+            "moves-few-bytes"
+            if row["few_bytes"]
+            else "only-yields"
+            if row["chosen"] and row["name"] in YIELDS
+            else None
+        )
         lines = tuple(
             Lines(row["artifact_id"], n, n, role)
             for n, role in {
@@ -205,8 +233,9 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             against_value=1.0,
             seconds=row["wall"] if row["timed"] else None,
             of_s=row["of"] if row["timed"] else None,
+            share=row["n"] / row["all"] if row["chosen"] else None,
             n=row["n"],
-            seen=seen(row),
+            seen=(*(({"event": known},) if known else ()), *seen(row)),
             normal=not row["out"],
         )
 

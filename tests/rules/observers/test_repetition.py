@@ -9,7 +9,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.observer import Sighting
-from rules.observers.repetition import BYTEWISE, MANY, OPENED, bounded, observe
+from rules.observers.repetition import BYTEWISE, EXCERPT, LEAST_EXCERPT, MANY, OPENED, bounded, observe
 
 
 def calls(n: int, name: str, s: float, **more: Any) -> list[Sighting]:
@@ -117,3 +117,34 @@ def test_the_longest_call_is_cited_where_it_ends_too() -> None:
 def test_a_clock_of_processor_time_says_nothing_about_the_clock_source(args: str, names: dict[str, str]) -> None:
     (made,) = calls(MANY, "clock_gettime", 0.01, args=args)
     assert made.seen == (names,)
+
+
+def excerpt(n: int, name: str, others: int = 0, **more: Any) -> list[Sighting]:
+    rows = [{"line_no": i, "seq": i, "name": name, **more} for i in range(1, n + 1)]
+    rows += [{"line_no": n + i, "seq": n + i, "name": "getpid"} for i in range(1, others + 1)]
+    return [s for s in observe(Case.of_tables({"syscalls": rows})) if not s.normal]
+
+
+@pytest.mark.parametrize(
+    ("n", "others", "stands"),
+    [(LEAST_EXCERPT, 0, True), (LEAST_EXCERPT - 1, 0, False), (9, 1, True), (9, 2, False), (EXCERPT + 1, 0, False)],
+)
+def test_an_excerpt_without_times_of_nothing_but_one_call_stands_out(n: int, others: int, stands: bool) -> None:
+    made = excerpt(n, "sched_yield", others)
+    assert [(s.n, s.share, s.seen[0]) for s in made] == [(n, n / (n + others), {"event": "only-yields"})] * stands
+
+
+def test_what_an_excerpt_repeats_is_known_by_what_it_moves() -> None:
+    (one,) = excerpt(12, "read", bytes=1, fd=3)
+    assert one.headline == "read: 12 calls of 1 bytes (median), 12 of the 12 in the excerpt"
+    assert one.seen[0] == {"event": "moves-few-bytes"}
+    (other,) = excerpt(12, "read", bytes=4096, fd=3)
+    assert {"event": "moves-few-bytes"} not in other.seen
+    assert excerpt(12, "accept", ret=5) == []  # a server at rest
+
+
+def test_many_byte_wise_reads_of_a_file_are_known_and_of_a_pipe_not() -> None:
+    (one,) = calls(BYTEWISE, "read", 1e-6, path="/a", bytes=1)
+    assert one.seen[0] == {"event": "moves-few-bytes"}
+    (other, *_) = calls(BYTEWISE, "read", 1e-6, path="pipe:[77]", bytes=8)
+    assert {"event": "moves-few-bytes"} not in other.seen

@@ -16,6 +16,8 @@ COLUMNS = {
     "syscall": "name",
 }  # fmt: skip
 _TITLE = re.compile("|".join(re.escape(title) for title in COLUMNS))
+_KEY = re.compile(r"^\^C")
+"""What a terminal shows of the key that ended strace, right before the table."""
 _RULE = re.compile(r"^\s*-{2,}(?:\s+-{2,})+\s*$")
 _NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
 
@@ -25,9 +27,12 @@ def is_header(text: str) -> bool:
 
     >>> is_header("% time     seconds  usecs/call     calls    errors syscall"), is_header("syscall seconds calls errors")
     (True, False)
+    >>> is_header("^C% time     seconds  usecs/call     calls    errors syscall")
+    True
     """
     if "calls" not in text or "syscall" not in text:
         return False
+    text = _KEY.sub("", text)
     titles = _TITLE.findall(text)
     return (
         {"calls", "syscall"} <= set(titles)

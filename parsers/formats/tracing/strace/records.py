@@ -215,7 +215,7 @@ def _judge(text: Text, counts: Counts, piece: traces.Piece, *, final: bool) -> N
         return
     if found := ATTACHED.match(line):
         pid = _pid(found[3])
-        if not found[1].strip():
+        if not INTERRUPTS.sub("", found[1]).strip():
             text.tools.append({"line_no": line_no, "line_end": line_no, "pid": pid, "text": found[2]})
             text.born.extend([pid] if pid is not None and "attached" in found[2] else [])
             return

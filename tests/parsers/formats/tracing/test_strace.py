@@ -521,3 +521,16 @@ def test_one_open_call_is_claimed_by_the_word_that_strace_was_attached() -> None
     assert claimed.strength == 0.9
     assert strace.claim(Head(['write(5, "ab"..., 65536'])) is None
     assert strace.claim(Head(["Process 7 attached", "to the report"])) is None
+
+
+@pytest.mark.parametrize("front", ["^C", "^Cstrace: Process 4811 detached\n", "^C\n"])
+def test_the_key_that_ends_strace_stands_before_its_table(front: str) -> None:
+    text = front + "% time     seconds  usecs/call     calls    errors syscall\n"
+    text += "------ ----------- ----------- --------- --------- ----------------\n"
+    text += " 75.00    0.000300           3       100        90 access\n 25.00    0.000100          10        10           read\n"
+    text += "------ ----------- ----------- --------- --------- ----------------\n"
+    text += "100.00    0.000400                   110        90 total\n"
+    reading = read_bytes(text.encode())
+    assert reading.account.kind == "strace"
+    assert reading.table("syscall_totals").select("name", "n").rows() == [("access", 100), ("read", 10)]
+    assert reading.account.account.unknown == 0
