@@ -61,8 +61,8 @@ EXCERPT, LEAST_EXCERPT, NOTHING_ELSE = 60, 8, 0.9
 """Maximum number of calls of an excerpt without times, and minimum number and part of it that one call makes up: who pastes so
 few lines of a loop shows what it does all the time."""
 
-STORED = r"^/[^dp]|^/d[^e]|^/p[^r]|^/(?:dev|proc)[^/]"
-"""Paths of files that are stored: none below /dev or /proc, no pipe and no socket."""
+MADE_UP = r"^(?:[^/]|/(?:dev|proc|sys)/)"
+"""Targets that are no stored files: pipes, sockets, devices and what the kernel makes up."""
 
 YIELDS = ("sched_yield", "yield", "lwp_yield", "thr_yield", "thread_yield", "swtch_pri")
 """Calls that give the processor up and take it again."""
@@ -177,7 +177,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         & (pl.col("n") >= NOTHING_ELSE * pl.col("all"))
     )
     out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | often | (forks & (pl.col("n") >= MANY))
-    few = moves & (pl.col("bytes") <= SMALL) & (chosen | (small & FILES & pl.col("target").str.contains(STORED)))
+    few = moves & (pl.col("bytes") <= SMALL) & (chosen | (small & FILES & ~pl.col("target").str.contains(MADE_UP)))
     groups = groups.with_columns(
         (out | chosen).fill_null(value=False).alias("out"),
         chosen.fill_null(value=False).alias("chosen"),
