@@ -505,6 +505,7 @@ local_port INT - : own port
 peer_ip TEXT - : address of the other end
 peer_port INT - : port of the other end
 offset INT B : file position
+size_b NUM B : size of the file
 
 sockets: sockets of a host
 sample INT - : number of the sample in the part, from 1

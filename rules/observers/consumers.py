@@ -21,7 +21,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.memory_parts import groups, huge_pages, mapped_by, no_swap, pieces, swap_devices, unlisted, wired
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.observers.samples import Beside, Measure, sampled, sightings
-from rules.signatures.signatures import Seen
+from rules.signatures.signatures import Seen, recognise
 from rules.writing.process_words import process_named, process_words
 
 OBSERVER = Observer(
@@ -55,6 +55,9 @@ ZOMBIES = 5
 
 WAITS_PCT = 20.0
 """Minimum part of a thread's time that it waits for a processor, a lock or a page."""
+
+NUMBERED = r"#[0-9]+$"
+"""Number behind the name of a thread of which there are several alike (`GC Thread#3`)."""
 
 HALF = 0.5
 """Minimum part of the largest of its program that a process uses to be called one like it."""
@@ -140,7 +143,9 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
         pl.when("cpu_all").then(pl.when(fewest > 1).then(fewest)).alias("of_cpus")
     )
     named = rows.with_columns(
-        pl.coalesce("comm", pl.col("args").str.extract(r"^\S*?([^/\s]+)(?:\s|$)"), pl.lit("a process")).alias("who")
+        pl.coalesce("comm", pl.col("args").str.extract(r"^\S*?([^/\s]+)(?:\s|$)"), pl.lit("a process"))
+        .str.replace(NUMBERED, "")
+        .alias("who")
     )
     yield from _largest(named, "cpu_pct", "of a processor", "%", BUSY_PCT, None)
     yield from _largest(
@@ -243,7 +248,11 @@ def _largest(
         whose, one = (of, None) if unit != "%" or not row["cpu_all"] else ("of all processors", row["of_cpus"])
         if one:
             worst += f", at least {figure(row['v'] * one, '%')} of one (there are {one} processors or more)"
-        named: tuple[Seen, ...] = ({**process, "counter": f"ps.{column}"}, process) if much else (process,)
+        # What a process works at is known by its time on processors; its memory says nothing about that.
+        works = unit == "%" or not any(known.mechanism for known in recognise(**process))
+        own: tuple[Seen, ...] = (process,) if works else ()
+        counter: Seen = {**process, "counter": f"ps.{column}"} if works else {"counter": f"ps.{column}"}
+        named: tuple[Seen, ...] = (counter, *own) if much else own
         yield Sighting(
             "consumer",
             who,

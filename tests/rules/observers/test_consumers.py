@@ -192,3 +192,12 @@ def test_threads_that_wait_for_the_same_are_told_together(n: int, joined: bool) 
     assert {s.joins for s in made if s.normal} == {None}
     if joined:
         assert {s.short for s in made if not s.normal} >= {"job3 (pid 3) 63 %"}
+
+
+def test_threads_alike_are_told_together_and_only_their_time_says_what_they_work_at() -> None:
+    rows = [{"comm": f"GC Thread#{n}", "cpu_pct": 96.0, "mem_pct": 61.0, "rss_kb": 9e6} for n in range(5)]
+    made = [s for s in listing(*rows, {"comm": "sshd", "cpu_pct": 1.0, "mem_pct": 0.1, "rss_kb": 9e3}) if not s.normal]
+    (busy,) = [s for s in made if s.name == "cpu_pct"]
+    assert (busy.subject, busy.seen[-1]) == ("GC Thread (pid 102)", {"process": "GC Thread"})
+    assert busy.share == pytest.approx(480 / 481)
+    assert {frozenset(n) for s in made if s.name == "rss_kb" for n in s.seen} == {frozenset({"counter"})}

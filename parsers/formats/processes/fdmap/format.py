@@ -12,10 +12,10 @@ Samples::
     tnslsnr 4711 oracle   13u  IPv4  29174      0t0  TCP 10.1.1.2:1521->10.1.1.1:40000 (ESTABLISHED)
     lrwx------ 1 oracle dba 64 Jun 10 09:00 13 -> socket:[29174]
 
-Tables: fdmap. `type`: file, directory, socket, pipe, door, device, port, anon. Clock: none; wall-local under marks.
+Tables: fdmap, sockets (lsof: TCP with its state). `type`: file, directory, socket, pipe, door, device, port, anon. Clock: none; wall-local under marks.
 Traps: a descriptor of pfiles has several lines, of which only the first always exists; the row ends with the last of them. lsof's rows
-without a descriptor number (cwd, txt, mem) have `fd` NULL. lsof's SIZE/OFF is a size, or with `0t` an offset: only the latter
-fills `offset`. Sockets of /proc/PID/fd show only an inode; `ss -e` shows its address. The process of `ls -l /proc/PID/fd` is known
+without a descriptor number (cwd, txt, mem) have `fd` NULL. lsof's SIZE/OFF is a size (`size_b`, of files), or with `0t` an
+offset. Sockets of /proc/PID/fd show only an inode; `ss -e` shows its address. The process of `ls -l /proc/PID/fd` is known
 only from the path above it. Names that ls quotes, and listings that lost their indent, are read. Known gaps: fstat (BSD), lsof -F, Linux fdinfo.
 """
 
@@ -51,6 +51,10 @@ LSOF = (
     r"pd|ctty|mmap|L[0-9]+|m[0-9]+|tr)[ \t]+([A-Za-z0-9]{3,9})[ \t]+(.*)$"
 )
 LSOF_ELSE = r"^lsof: WARNING|^[ \t]+Output information may be incomplete|[ \t]NOFD[ \t]+[^ \t]+ \(opendir: "
+STATE = r"TCP[ \t]+[^ \t(]+[ \t]+\(([A-Z][A-Z0-9_]+)\)"
+"""State behind the ends of a connection."""
+SIZE = r"^[0-9a-fx]+,[0-9a-fx]+[ \t]+([0-9]+)[ \t]"
+"""Size behind the device of a file."""
 PROC_FD = r"^[lc-][rwxst-]{9}[.+@]?[ \t]+[0-9]+[ \t]+([^ \t]+)[ \t]+[^ \t]+[ \t]+[0-9]+[ \t]+[^/>]*?[ \t]([0-9]+) -> ([^ \t].*)$"
 PROC_ELSE = r"^(?:total [0-9]+|d[rwxst-]{9}[.+@]?[ \t].*[ \t]\.\.?)$"
 PROC_DIR = r"^/proc/([0-9]+)/fd/?:$"
@@ -105,7 +109,7 @@ FORMATS = tuple(
         variant,
         "2",
         systems,
-        ("fdmap",),
+        ("fdmap", "sockets") if variant == "lsof" else ("fdmap",),
         man,
         example,
         clocks=("none", "wall-local"),
@@ -271,11 +275,27 @@ def _lsof(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     inet = pl.col("kind").is_in(["IPv4", "IPv6", "inet"])
     pair = rest.str.extract(r"(?:TCP|UDP|SCTP)[ \t]+([^ \t(]+)")
     local, peer = pair.str.extract(r"^(.*?)(?:->|$)"), pair.str.extract(r"->(.*)$")
+    rows = rows.with_columns(sample=pl.max_horizontal("sample", pl.lit(1, pl.Int64)))
+    standing = rows.select(
+        "line_no",
+        "t_local",
+        "comm",
+        "sample",
+        pid=pl.col("pid").cast(pl.Int64, strict=False),
+        proto=pl.lit("tcp"),
+        state=rest.str.extract(STATE),
+        local_ip=address(local),
+        local_port=port(local),
+        peer_ip=address(peer),
+        peer_port=port(peer),
+    ).drop_nulls("state")
+    if len(standing):
+        out.add("sockets", standing)
     return rows.select(
         "line_no",
         "t_local",
         "comm",
-        sample=pl.max_horizontal("sample", pl.lit(1, pl.Int64)),
+        "sample",
         pid=pl.col("pid").cast(pl.Int64, strict=False),
         fd=pl.col("fd_text").str.extract(r"^([0-9]+)").cast(pl.Int64, strict=False),
         type=pl.col("kind").replace(_TYPES),
@@ -285,6 +305,9 @@ def _lsof(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
         peer_ip=address(peer),
         peer_port=port(peer),
         offset=rest.str.extract(r"(?:^|[ \t])0t([0-9]+)[ \t]").cast(pl.Int64, strict=False),
+        size_b=pl.when(pl.col("kind").is_in(["REG", "VREG"]))
+        .then(rest.str.extract(SIZE))
+        .cast(pl.Float64, strict=False),
     )
 
 

@@ -134,6 +134,9 @@ MANY = 24
 LEFT = 4000
 """Maximum number of rows of a block with blank cells that are examined one by one."""
 
+BLANKS = r"^((?:(?:Par)?GC (?:Thread|Slave|task thread)|G1 |VM (?:Thread|Periodic)|C[12] Compiler|Gang worker|Concurrent (?:Mark|GC)).*)$"
+"""Names of threads of the Java machine of OpenJDK, which top prints as commands: the first word alone says nothing."""
+
 SLEEPS_AT = r"[G-Zg-z_]"
 """What a name of a wait channel has and an address (AIX, Solaris), `-`, `0` or `?` has not."""
 
@@ -334,13 +337,17 @@ def facts(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def program(args: pl.Expr) -> pl.Expr:
-    """Return the program of a command line: the last part of its first word, or the text in brackets."""
+    """Return the program of a command line: the last part of its first word, the text in brackets, or a name with blanks."""
     bracket = args.str.extract(r"^\[(.+?)\](?: |$)")
     word = args.str.extract(r"^([^ ]+)")
     # `ksoftirqd/0` is a name, `/usr/sbin/sshd` and `sv:/opt/smbd` are paths.
     path = word.str.contains(r"^(?:[a-z]+:|\.{1,2}|~)?/")
     word = pl.when(path).then(word.str.extract(r"([^/]+)/*$")).otherwise(word).str.strip_suffix(":")
-    return pl.when(args.str.contains(r"^<(?:defunct|exiting|idle)>$")).then(None).otherwise(pl.coalesce(bracket, word))
+    return (
+        pl.when(args.str.contains(r"^<(?:defunct|exiting|idle)>$"))
+        .then(None)
+        .otherwise(pl.coalesce(bracket, args.str.extract(BLANKS), word))
+    )
 
 
 def kilobytes(text: pl.Expr) -> pl.Expr:

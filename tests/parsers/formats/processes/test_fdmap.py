@@ -65,3 +65,14 @@ def test_an_ordinary_listing_is_no_descriptor_directory():
         b"lrwxrwxrwx 1 root root 7 Jun 10 09:00 lib -> usr/lib\nlrwxrwxrwx 1 root root 8 Jun 10 09:00 5 -> usr/sbin\n"
     )
     assert read_bytes(text).account.kind == "text"
+
+
+def test_lsof_tells_states_of_connections_and_sizes_of_files():
+    text = "COMMAND  PID USER   FD   TYPE DEVICE SIZE/OFF NODE NAME\n"
+    text += "ledgerd   41 app     7u  IPv4   9911      0t0  TCP 10.2.0.4:40100->10.2.0.9:8443 (CLOSE_WAIT)\n"
+    text += "ledgerd   41 app     8u  IPv4   9912      0t0  TCP *:9000 (LISTEN)\n"
+    text += "ledgerd   41 app     9w   REG  252,3 91201443 1311 /var/log/a.log (deleted)\n"
+    reading = read_bytes(text.encode())
+    found = reading.table("sockets").select("line_no", "state", "local_port", "peer_port", "pid")
+    assert found.rows() == [(2, "CLOSE_WAIT", 40100, 8443, 41), (3, "LISTEN", 9000, None, 41)]
+    assert reading.table("fdmap").select("fd", "size_b").rows() == [(7, None), (8, None), (9, 91201443.0)]

@@ -132,3 +132,13 @@ def test_a_wait_channel_is_a_name(printed, kept):
 def test_freebsd_calls_it_mwchan():
     text = "  PID STAT MWCHAN COMMAND\n  411 D    biord  cp\n"
     assert read_bytes(text.encode()).table("ps")["wchan"].to_list() == ["biord"]
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("GC Thread#3", "GC Thread#3"), ("C2 CompilerThre", "C2 CompilerThre"), ("VM Thread", "VM Thread"), ("VM", "VM"),
+     ("sleep 600", "sleep"), ("/usr/bin/GC Thread", "GC")],
+)  # fmt: skip
+def test_threads_of_a_java_machine_have_names_with_blanks(command, name):
+    text = f"  PID STAT COMMAND\n  411 R    {command}\n"
+    assert read_bytes(text.encode()).table("ps")["comm"].to_list() == [name]
