@@ -116,13 +116,10 @@ def _files(events: Sequence[Event]) -> Iterator[Sighting]:
         stands = worst.s >= FELT_S
         what = OPERATIONS.get(letter, "operations")
         file = worst.cells.get("FILENAME") or worst.cells.get("FILE")
-        text = (
-            f"{len(held):,} {what} of files are listed, the longest of {file} by {worst.cells.get('COMM', 'a program')}"
-        )
+        whose = f" of {file} by {worst.cells.get('COMM', 'a program')}"
         event: Seen = {"event": "file-sync-late" if letter == "S" else "file-operation-late"}
-        yield _sighting(
-            held, what, text, sum(e.s for e in held) / max(whole, 1e-12) if stands else None, event if stands else None
-        )
+        part = sum(e.s for e in held) / max(whole, 1e-12) if stands else None
+        yield _sighting(held, what, f"{len(held):,} {what} of files are listed", part, event if stands else None, whose)
 
 
 def _connects(events: Sequence[Event]) -> Iterator[Sighting]:
@@ -136,13 +133,15 @@ def _connects(events: Sequence[Event]) -> Iterator[Sighting]:
         yield _sighting(late, end, text, None, {"event": "connect-after-a-second"} if lost else {"call": "connect"})
 
 
-def _sighting(held: Sequence[Event], subject: str, text: str, share: float | None, seen: Seen | None) -> Sighting:
+def _sighting(
+    held: Sequence[Event], subject: str, text: str, share: float | None, seen: Seen | None, whose: str = ""
+) -> Sighting:
     longest = sorted(held, key=lambda e: -e.s)
     row = longest[0].row
     return Sighting(
         "latency",
         subject,
-        f"{text}, the longest {figure(longest[0].s, 's')}",
+        f"{text}, the longest{whose} {figure(longest[0].s, 's')}",
         "latency_s",
         longest[0].s,
         "s",

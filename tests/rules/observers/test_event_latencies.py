@@ -44,7 +44,7 @@ def test_late_syncs_and_other_operations_of_files() -> None:
         ("03:12", "rsync", "42", "R", "9", "300.0", "b.img"),
     ]
     sync, read = seen(FILES, *rows)
-    assert sync.headline == "1 syncs of files are listed, the longest of a.log by ledgerd, the longest 0.900 s"
+    assert sync.headline == "1 syncs of files are listed, the longest of a.log by ledgerd 0.900 s"
     assert (sync.share, sync.seen, read.seen) == (
         0.75,
         ({"event": "file-sync-late"},),
