@@ -126,6 +126,8 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
         together = _together(one, fitting)
         others = [o for o in made if o is not one and not o.mechanism.follow and not o.against]
         rivals = [o for o in others if (o in sure or o.weight > one.weight) and o.mechanism.mechanism not in brought]
+        # What would bring the lead along, and is not sure itself, is no other explanation but a reason for it.
+        rivals = [o for o in rivals if o in sure or one.mechanism.mechanism not in o.mechanism.brings]
         if any(o.weight > HALF * together and o.layer != one.layer for o in rivals):
             return None
         names = tuple(o.mechanism.is_ for o in others) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)

@@ -213,3 +213,9 @@ def test_functions_of_a_profile_add_up_and_each_counts_once() -> None:
     assert led(part(1, 0.3, subject="f", **profile), part(2, 0.2, subject="g", **profile)) == "journal-wait"
     # The same function, by another event.
     assert led(part(1, 0.3, subject="f", **profile), part(9, 0.25, subject="f", **profile)) is None
+
+
+def test_what_may_have_brought_the_lead_is_no_rival() -> None:
+    late = seen(1, "resolver-timeout", seconds=6.0)
+    assert led(late, seen(2, "full-node", seconds=8.0, strength="shape")) == "resolver-timeout"
+    assert led(late, seen(2, "flush-wait", seconds=8.0, strength="shape")) is None
