@@ -9,13 +9,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import call_trees, lookups, profile_lists, records, replies, reports, stacks, tables
+from parsers.formats.general.text import (
+    call_trees,
+    event_records,
+    lookups,
+    profile_lists,
+    records,
+    replies,
+    reports,
+    stacks,
+    tables,
+)
 from parsers.formats.general.text.certificate_lines import validity
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
 from parsers.formats.general.text.proc_lines import LINES, QUEUES, counted
+from parsers.formats.general.text.program_lines import severity_of_program
 from parsers.formats.general.text.queue_lines import BACKLOG, queued
 from parsers.formats.general.text.single_lines import (
     ADVICE,
@@ -65,6 +76,11 @@ _VALUES = re.compile(r"(?:current[_ ]?)?(?:values?|settings?|counts?|totals?)", 
 _FENCED = re.compile(FENCE)
 _DAY_S = 86400.0
 
+_DOTNET = re.compile(r"(?P<level>trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,200}\[[0-9]{1,9}\]")
+"""First line of an entry of .NET's console logger (Microsoft.Extensions.Logging.Console); its message stands below, further in."""
+
+_DOTNET_LEVELS = {"trce": "TRACE", "dbug": "DEBUG", "info": "INFO", "warn": "WARN", "fail": "ERROR", "crit": "CRITICAL"}
+
 Row = dict[str, Any]
 Line = tuple[int, str, bool, Stamp | None]
 """Number, text, whether it is a sentence, and the stamp that it begins with."""
@@ -89,6 +105,9 @@ class Paragraphs:
     def take(self, no: int, line: str, written: bool) -> None:
         """Take the next line; `written` tells that it is a sentence."""
         if not line.strip():
+            if (event := self.state.get("event")) is not None and "text" in event and not event["text"]:
+                return  # the message of an event may stand below a blank line
+            self._close_event()
             self._close_record()
             self._close_reply()
             self._close_tree()
@@ -125,6 +144,7 @@ class Paragraphs:
         if (
             self._is_lookup(no, line)
             or self._is_reply(no, line)
+            or self._is_event(no, line)
             or self._is_record(no, line)
             or self._is_report(no, line)
             or self._is_counted(no, line)
@@ -177,6 +197,7 @@ class Paragraphs:
         self._close_stack()
         self._close_tree()
         self._close_record()
+        self._close_event()
         self._close_reply()
         self._decide()
         if self.state.pop("held", None):  # a paragraph of rows came after the words of advice
@@ -280,6 +301,30 @@ class Paragraphs:
         if name and value:
             self._pairs(no, pairs_of(f"{line.replace('|', ':').split(':', 1)[0].strip()}: {value}"))
         return True
+
+    def _is_event(self, no: int, line: str) -> bool:
+        """Take a line of an event of Windows that is a record of several lines."""
+        if (event := self.state.get("event")) is not None:
+            if not event_records.opens(line) and event_records.goes_on(event, line, no):
+                self.read.append(no)
+                return True
+            self._close_event()
+        if self.state.get("advice") or not event_records.opens(line):
+            return False
+        self.end_paragraph()
+        self.state["event"] = event_records.open_at(no)
+        event_records.goes_on(self.state["event"], line, no)
+        self.read.append(no)
+        return True
+
+    def _close_event(self) -> None:
+        event = self.state.pop("event", None)
+        if event is None or (made := event_records.row_of(event)) is None:
+            return
+        stamp, no = event_records.stamp(event), event["line_end"]  # the line that a reader wants to see is the message
+        now = self._time(stamp.clock, stamp.t, no) if stamp else self.state.get("now")
+        found = {"t_local": now, "code": None, "op": None, "elapsed_s": None, "ok": None, **made}
+        self._add("logs", no, line_end=no, source="text", **found)
 
     def _close_record(self) -> None:
         record = self.state.pop("record", None)
@@ -446,6 +491,10 @@ class Paragraphs:
             if made := measured(line) or timed(line, state.get("time_unit")):
                 self._measured(no, *made)
                 return
+            if said := severity_of_program(line):
+                self._log(no, state.get("now"), line.strip(), said)
+                self._after_log(no, line.strip())
+                return
             if DISK_FAILS.fullmatch(line.strip()):
                 self._log(no, state.get("now"), line.strip(), "FATAL")
                 return
@@ -466,8 +515,16 @@ class Paragraphs:
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))
             self._after_log(no, stamp.rest)
             return
+        if (level := state.pop("dotnet", None)) and line[0] in " \t":
+            self._log(no, state.get("now"), line.strip(), level)
+            state["after_log"] = True
+            return
         if state.get("after_log") and line[0] in " \t":
             self.read.append(no)  # a message of several lines
+            return
+        if entry := _DOTNET.fullmatch(line):
+            state["dotnet"] = _DOTNET_LEVELS[entry["level"]]
+            self.read.append(no)
             return
         state.pop("after_log", None)
         if len(line) > LONGEST:

@@ -15,6 +15,7 @@ _CLOCK = r"(?P<h>[0-2]?[0-9]):(?P<mi>[0-5][0-9])(?::(?P<s>[0-6][0-9])(?:[.,](?P<
 _ZONE = r"(?: ?(?P<zone>Z\b|UTC\b|GMT\b|[+-][0-9]{2}:?[0-9]{2}\b))?"
 _END = r"[\])>]?(?=[\s,;:|\])-]|$)"
 _SECONDS = r"(?P<h>[0-2][0-9]):(?P<mi>[0-5][0-9]):(?P<s>[0-6][0-9])(?:[.,](?P<f>[0-9]{1,9}))?"
+_HALF_DAY = _SECONDS.replace("[0-2][0-9]", "[01]?[0-9]")
 STAMPS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -25,13 +26,18 @@ STAMPS = tuple(
         rf"[\[(<]?(?P<d>[0-3]?[0-9])\.(?P<mo>[01]?[0-9])\.(?P<y>(?:19|20)[0-9]{{2}}),? {_CLOCK}{_ZONE}{_END}",
         r"[\[(<]?(?P<y>(?:19|20)[0-9]{2})(?P<mo>[01][0-9])(?P<d>[0-3][0-9])T(?P<h>[0-2][0-9]):?(?P<mi>[0-5][0-9]):?(?P<s>[0-6][0-9])"
         rf"(?:[.,](?P<f>[0-9]{{1,9}}))?{_ZONE}{_END}",
+        rf"(?:[0-9]{{1,10}}:[XCSM] )?[\[(<]?(?P<d>[0-3]?[0-9])[-/ ](?P<mo>[A-Z][a-z]{{2}})[-/ ](?P<y>(?:19|20)[0-9]{{2}})[ T:] ?{_SECONDS}"
+        rf"{_ZONE}{_END}",
+        rf"[\[(<]?(?:(?P<mo>[A-Z][a-z]{{2}}) (?P<d>[0-9]{{1,2}}), |(?P<m2>[01]?[0-9])/(?P<d2>[0-3]?[0-9])/)(?P<y>(?:19|20)[0-9]{{2}}),? {_HALF_DAY}"
+        rf" (?P<half>[AP])M{_END}",
+        rf"[A-Z], \[(?P<y>(?:19|20)[0-9]{{2}})-(?P<mo>[01][0-9])-(?P<d>[0-3][0-9])T{_SECONDS}(?: #[0-9]{{1,10}})?\]",
         rf"[\[(<]?{_SECONDS}{_END}",
         rf"[IWEFD](?P<y>(?:19|20)[0-9]{{2}})(?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)",
         r"[\[(<]?(?P<epoch>1[0-9]{9})(?:\.(?P<f>[0-9]{1,9}))?[\])>]?(?=[\s,;:|]|$)",
     )
 )
 MAYBE_STAMPED = re.compile(
-    r"[IWEFD](?:19|20)[0-9]{6} |(?:--|[\[(<])?(?:[0-9]{1,4}[-/.:]|(?:19|20)[0-9]{6}T|[A-Z][a-z]{2},? |1[0-9]{9})"
+    r"[IWEFD](?:19|20)[0-9]{6} |[A-Z], \[|[0-9]{1,10}:[XCSM] |(?:--|[\[(<])?(?:[0-9]{1,4}[-/.:]|[0-9]{1,2} [A-Z]|(?:19|20)[0-9]{6}T|[A-Z][a-z]{2},? |1[0-9]{9})"
     r"|\S+ \S+ \S+ \[[0-9]{2}/|[\w.:\[\]-]+ \[[0-9]{2}/"
 )
 _YEARLESS = (
@@ -78,6 +84,10 @@ def stamp_of(line: str) -> Stamp | None:
     (Stamp(clock='wall-utc', t=1704164645.0, rest='started'), 11045.5, None)
     >>> stamp_of("192.0.2.7 [02/Jan/2024:03:04:05.250] web pool/s1 0/0/1/2/3 200 9 0/0").rest
     'web pool/s1 0/0/1/2/3 200 9 0/0'
+    >>> [stamp_of(line).rest for line in ("7:M 02 Jan 2024 03:04:05.250 * Ready", "02-Jan-2024 03:04:05.250 INFO up", "1/2/2024 3:04:05 PM up")]
+    ['* Ready', 'INFO up', 'up']
+    >>> stamp_of("W, [2024-01-02T03:04:05.250000 #7]  WARN -- : late")
+    Stamp(clock='wall-local', t=1704164645.25, rest='WARN -- : late')
     """
     if not MAYBE_STAMPED.match(line):
         return _other_stamp(line)
@@ -89,17 +99,29 @@ def stamp_of(line: str) -> Stamp | None:
     rest = line[found.end() :].strip(" \t:|-,")
     if part.get("epoch"):
         return Stamp("wall-utc", float(part["epoch"]) + fraction, rest)
-    clock = int(part["h"]), int(part["mi"]), int(part["s"] or 0) + fraction
+    clock = _hour(int(part["h"]), part.get("half")), int(part["mi"]), int(part["s"] or 0) + fraction
     if part.get("y") is None:
         at = wall_seconds(1970, 1, 1, *clock) if clock[0] < 24 else None
         return None if at is None else Stamp("time-of-day", at, rest)
-    number = month(part["mo"])
-    at = wall_seconds(int(part["y"]), number, int(part["d"]), *clock) if number and clock[0] < 24 else None
+    number = month(part["mo"] or part["m2"])
+    day = int(part["d"] or part["d2"])
+    at = wall_seconds(int(part["y"]), number, day, *clock) if number and clock[0] < 24 else None
     if at is None:
         return None
     if (offset := _east_s(part.get("zone"))) is None:
         return Stamp("wall-local", at, rest)
     return Stamp("wall-utc", at - offset, rest)
+
+
+def _hour(hour: int, half: str | None) -> int:
+    """Return the hour of a day of 24, of one that names its half of the day by A or P.
+
+    >>> _hour(12, "A"), _hour(3, "P"), _hour(15, None), _hour(15, "P")
+    (0, 15, 15, 24)
+    """
+    if half is None:
+        return hour
+    return hour % 12 + (12 if half == "P" else 0) if hour <= 12 else 24
 
 
 def _other_stamp(line: str) -> Stamp | None:

@@ -1,0 +1,97 @@
+r"""Events of Windows as records of several lines: the Event Viewer's copy, `wevtutil qe /f:text`, `Get-WinEvent | Format-List`.
+
+A record begins with its log or its time and ends with its message, which may stand on the next line:
+
+    Log Name:      System
+    Source:        disk
+    Event ID:      7
+    Level:         Error
+    Description:
+    The device, \\Device\\Harddisk3\\DR3, has a bad block.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from parsers.formats.general.text.single_lines import LONGEST, Stamp, stamp_of
+
+MOST_LINES = 40
+"""Maximum number of lines of a record in front of its message."""
+
+_OPENS = re.compile(
+    r"[ \t]*(?:Log Name[ \t]*:[ \t]*\S.*|TimeCreated[ \t]*:[ \t]*[0-9].*|(?:Index|EventID)[ \t]*:[ \t]*[0-9]{1,12}[ \t]*)"
+)
+_FIELD = re.compile(r"[ \t]*(?P<name>[A-Z][A-Za-z]{1,20}(?: [A-Z][A-Za-z]{1,12})?)[ \t]*:[ \t]*(?P<value>.*)")
+_ROLES = {
+    "Source": "source",
+    "ProviderName": "source",
+    "Provider Name": "source",
+    "Event ID": "id",
+    "EventID": "id",
+    "Id": "id",
+    "Level": "severity",
+    "LevelDisplayName": "severity",
+    "EntryType": "severity",
+    "Date": "at",
+    "TimeCreated": "at",
+    "TimeGenerated": "at",
+    "Description": "text",
+    "Message": "text",
+}
+"""What the fields are by their names."""
+
+Record = dict[str, Any]
+"""An open record: number of its first line and of the line of its message, and what its fields say. JSON-able."""
+
+
+def opens(line: str) -> bool:
+    """Return whether a record may begin with a line.
+
+    >>> opens("Log Name:      System"), opens("Log Name"), opens("  TimeCreated      : 1/2/2024 3:04:05 PM")
+    (True, False, True)
+    """
+    return len(line) <= LONGEST and _OPENS.fullmatch(line) is not None
+
+
+def open_at(no: int) -> Record:
+    """Return a record that begins at a line."""
+    return {"line_no": no, "line_end": no}
+
+
+def goes_on(record: Record, line: str, no: int) -> bool:
+    """Take the next line of a record; return False, and leave the record, if it belongs to none.
+
+    >>> record = open_at(1)
+    >>> [goes_on(record, line, n) for n, line in enumerate(("Source:  disk", "Event ID: 7", "Description:", "Bad block.", "$ dir"), 1)]
+    [True, True, True, True, False]
+    >>> row_of(record)["text"]
+    'disk 7: Bad block.'
+    """
+    if record.get("text"):
+        return False
+    record["line_end"] = no
+    if "text" in record:
+        record["text"] = line.strip()
+        return bool(record["text"])
+    found = _FIELD.fullmatch(line) if len(line) <= LONGEST * 5 else None
+    if found is None or no - record["line_no"] > MOST_LINES:
+        return False
+    role = _ROLES.get(found["name"])
+    if role is not None and role not in record:
+        record[role] = found["value"].strip()
+    return True
+
+
+def stamp(record: Record) -> Stamp | None:
+    """Return the time of an event."""
+    return stamp_of(record.get("at", ""))
+
+
+def row_of(record: Record) -> dict[str, Any] | None:
+    """Return severity and text of the line of a log that an event is, None for a record without a message or source."""
+    if not record.get("text") or not record.get("source"):
+        return None
+    name = f"{record['source']} {record['id']}" if record.get("id") else record["source"]
+    return {"severity": record.get("severity"), "text": f"{name}: {record['text']}"}

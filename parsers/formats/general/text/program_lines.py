@@ -1,0 +1,74 @@
+r"""Lines without a stamp by which run-times and tools of builds say that something went wrong, each in a form of its own.
+
+An exception with its message (Java, .NET, Python, Ruby, Node.js), a panic of Go or Rust, an end of V8, Python or the Java machine, a
+report of a sanitizer, a step of make, ninja, npm, Gradle or BuildKit that failed, a line of a collector without any stamp.
+
+    >>> severity_of_program("Caused by: java.net.ConnectException: Connection refused")
+    'error'
+    >>> severity_of_program("fatal error: all goroutines are asleep - deadlock!")
+    'fatal'
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 2000
+"""Maximum number of characters of a line that is looked at."""
+
+_EXCEPTION = re.compile(
+    r'[ \t]*(?:Caused by: |Suppressed: |Exception in thread "[^"]{0,100}" |Unhandled exception\. |Uncaught |-{2,}> )?'
+    r"(?P<name>(?:[A-Za-z_$][\w$]*(?:\.|::|/))*[A-Z][\w$]*(?:Error|Exception|Timeout|TimedOut|Refused|Interrupt|Exit|Failure))"
+    r"(?:(?P<says>: \S.*| \(.*\).*)|:?)"
+)
+_FATAL = re.compile(
+    r"(?:\S{1,120}: )?(?i:fatal error): .+"
+    r"|panic: .+"
+    r"|thread '[^']{1,80}' (?:\([0-9]+\) )?panicked at .+"
+    r"|Fatal Python error: .+"
+    r"|Terminating due to java\.lang\.OutOfMemoryError.*"
+    r"|# {1,2}(?:There is insufficient memory for the Java Runtime|Native memory allocation \(|A fatal error has been detected by the"
+    r"|SIG[A-Z]{2,5} \(0x).*"
+    r"|==[0-9]{1,10}== ?ERROR: \w+Sanitizer: .+"
+)
+_FAILED = re.compile(
+    r"SUMMARY: \w+Sanitizer: .+"
+    r"|[gd]?make(?:\[[0-9]+\])?: \*\*\* .+"
+    r"|npm (?:ERR!|error) (?:code|errno|network|syscall|signal|command failed)\b.*"
+    r"|FAILED: .+|FAILURE: Build failed.*|> Task \S+ FAILED"
+    r"|#[0-9]{1,4} ERROR: .+"
+    r"|DAMN ! worker .+"
+    r"|Timeout \([0-9:.]{5,20}\)!"
+)
+_COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
+"""A line of HotSpot with decorations of which none is a time (`-Xlog:gc*:::tags`)."""
+
+_MAYBE = re.compile(
+    r"rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|GC\("
+)
+"""What some part of any of these lines looks like; most lines have none of it."""
+
+
+def severity_of_program(line: str) -> str | None:
+    """Return the severity of a line that one of these programs prints, None for any other line.
+
+    A name of an exception without a message is one only with the names around it: "Error" alone may be a heading.
+
+    >>> severity_of_program("KeyError: 'id'"), severity_of_program("Error"), severity_of_program("app.errors.TimeoutError")
+    ('error', None, 'error')
+    >>> severity_of_program("[gc] GC(7) Pause Full (System.gc()) 9M->4M(20M) 8.1ms"), severity_of_program("make: *** [a.o] Error 1")
+    ('info', 'error')
+    """
+    if len(line) > LONGEST or not _MAYBE.search(line):
+        return None
+    text = line.rstrip()
+    if _FATAL.fullmatch(text):
+        return "fatal"
+    if _FAILED.fullmatch(text):
+        return "error"
+    if _COLLECTOR.fullmatch(text):
+        return "info"
+    found = _EXCEPTION.fullmatch(text)
+    if found and (found["says"] or any(sign in found["name"] for sign in (".", "::"))):
+        return "error"
+    return None
