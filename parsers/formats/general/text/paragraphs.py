@@ -61,6 +61,12 @@ _TITLE = re.compile(
 _BLOCK = re.compile(r"[ \t]*(?P<name>Limits|Requests):[ \t]*")
 """Head of a block of a container's resources: what stands further in is the block's."""
 
+_SECTION = re.compile(r"(?:Conditions|Events|Allocated resources|Non-terminated Pods):(?: +\([0-9]+ in total\))?[ \t]*")
+"""Head of a table in what `kubectl describe` prints: there is no blank line above it."""
+
+_COUNTER = re.compile(r"(?:.{0,60}?[ \t])?(?P<path>\\\\[^\\]{1,100}\\[^\\]{1,200}\\[^\\]{1,200}?)[ \t]*:?[ \t]*")
+"""Name of a counter as Get-Counter of PowerShell prints it; its value stands on the next line."""
+
 _NUMBER = re.compile(r"[ \t]*[0-9]{1,18}(?:\.[0-9]{1,9})?[ \t]*")
 """All that some commands print: `wc -l`, a file of /proc/sys."""
 
@@ -148,6 +154,7 @@ class Paragraphs:
             or self._is_record(no, line)
             or self._is_report(no, line)
             or self._is_counted(no, line)
+            or self._is_performance_counter(no, line)
             or self._is_profile_list(no, line)
         ):
             return
@@ -223,6 +230,10 @@ class Paragraphs:
             return True
         if len(line) > LONGEST:
             return False
+        if _SECTION.fullmatch(line):
+            self.end_paragraph()
+            self.read.append(no)
+            return True
         if REST_IS_QUOTED.fullmatch(line):
             self.end_paragraph()
             self.state["quoting"] = True
@@ -642,6 +653,23 @@ class Paragraphs:
             }
             sample = self._sample(f"{group} {item}", name)
             self._add("counters", no, t_local=self.state.get("now"), sample=sample, **made)
+        return True
+
+    def _is_performance_counter(self, no: int, line: str) -> bool:
+        """Take the name of a counter of Windows, or the value on the line below it."""
+        if (path := self.state.pop("counter", None)) is not None and _NUMBER.fullmatch(line):
+            level = {"grp": "text", "item": None, "name": path, "value": float(line), "unit": None, "mode": "level"}
+            self._add("counters", no, t_local=self.state.get("now"), sample=self._sample("", path), **level)
+            return True
+        if "\\\\" not in line or self.state.get("advice") or len(line) > LONGEST:
+            return False
+        if (named := _COUNTER.fullmatch(line)) is None or not line.rstrip().endswith(":"):
+            return False
+        self._decide()
+        if stamp := stamp_of(line):
+            self.state["now"] = self._time(stamp.clock, stamp.t, no)
+        self.state["counter"] = named["path"]
+        self.read.append(no)
         return True
 
     def _stacks(self, done: list[Row]) -> None:

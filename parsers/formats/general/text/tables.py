@@ -269,6 +269,13 @@ _BAD = re.compile(
 """States of a container, unit, device or process in which it does not work."""
 
 
+_UNWANTED = re.compile(r"\w*Pressure|\w*Unavailable|\w*Failure|KernelDeadlock|ReadonlyFilesystem|\w*Problem")
+_WANTED = re.compile(
+    rf"{_UNWANTED.pattern}|Ready|ContainersReady|Initialized|PodScheduled|Available|Progressing|AbleToScale|ScalingActive"
+)
+"""Conditions that should not hold, and all that tell whether a thing works."""
+
+
 def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     """Return what a row says as a line of a log would: an event's reason and message, or a thing and its bad state.
 
@@ -280,9 +287,16 @@ def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     'sdb: FAULTED (too many errors)'
     >>> message_of(["TIME", "REASON", "MSG"], ["2024-01-02T03:04:05Z", "Unhealthy", "Liveness probe failed:"])
     'Unhealthy: Liveness probe failed:'
+    >>> message_of(["Type", "Status", "Reason", "Message"], ["DiskPressure", "True", "KubeletHasDiskPressure", "disk pressure"])
+    'DiskPressure True: KubeletHasDiskPressure: disk pressure'
+    >>> message_of(["Type", "Status", "Reason", "Message"], ["Ready", "True", "KubeletReady", "is ready"])
     """
     names = [name.lower() for name in heading]
     row = dict(zip(names, cells, strict=False))
+    if _is_condition(row):
+        bad = row["status"] == "True" if _UNWANTED.fullmatch(row["type"]) else row["status"] in ("False", "Unknown")
+        told = [f"{row['type']} {row['status']}", row.get("reason"), row.get("message")]
+        return ": ".join(p for p in told if p) if bad and _WANTED.fullmatch(row["type"]) else None
     said = next((row[n] for n in _MESSAGES if n in row), None)
     if said and any(n in row for n in ("reason", *_SEVERITIES)):
         parts = [row.get("reason"), row.get("object"), said]
@@ -296,10 +310,15 @@ def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     return f"{what}: {state}" if what else state
 
 
+def _is_condition(row: dict[str, str]) -> bool:
+    """Return whether a row is a condition of a thing of Kubernetes: a type that holds, does not hold, or nobody knows."""
+    return "type" in row and row.get("status") in ("True", "False", "Unknown")
+
+
 def severity_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     """Return the severity that a row of events says; that of a bad state is Error."""
     names = [name.lower() for name in heading]
     row = dict(zip(names, cells, strict=False))
-    if not any(n in row for n in _MESSAGES):
+    if _is_condition(row) or not any(n in row for n in _MESSAGES):
         return "Error"
     return next((row[n] for n in _SEVERITIES if row.get(n)), None)

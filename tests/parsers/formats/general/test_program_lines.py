@@ -112,3 +112,43 @@ def test_events_of_windows():
 
 def test_fields_without_a_message_are_no_event():
     assert logs("Log Name:      System\nSource:        disk\n\n$ dir\n") == []
+
+
+COUNTERS = r"""Timestamp                 CounterSamples
+---------                 --------------
+1/2/2024 3:04:05 AM       \\host1\processor(_total)\% processor time :
+                          71.5
+
+                          \\host1\memory\available mbytes :
+                          2048
+"""
+
+
+def test_counters_of_get_counter():
+    made = read_bytes(COUNTERS.encode()).tables["counters"].to_dicts()
+    assert [(r["line_no"], r["name"], r["value"], r["t_local"]) for r in made] == [
+        (4, r"\\host1\processor(_total)\% processor time", 71.5, 1704164645.0),
+        (7, r"\\host1\memory\available mbytes", 2048.0, 1704164645.0),
+    ]
+
+
+DESCRIBED = """\
+Name:               node-7
+Conditions:
+  Type             Status  Reason                       Message
+  ----             ------  ------                       -------
+  MemoryPressure   False   KubeletHasSufficientMemory   kubelet has sufficient memory available
+  DiskPressure     True    KubeletHasDiskPressure       kubelet has disk pressure
+  Ready            True    KubeletReady                 kubelet is posting ready status
+Events:
+  Type     Reason               Age   From     Message
+  ----     ------               ----  ----     -------
+  Warning  FreeDiskSpaceFailed  7m    kubelet  Failed to garbage collect required amount of images
+"""
+
+
+def test_tables_of_kubectl_describe_begin_below_their_names():
+    assert [(r["line_no"], r["severity"], r["text"]) for r in logs(DESCRIBED)] == [
+        (6, "Error", "DiskPressure True: KubeletHasDiskPressure: kubelet has disk pressure"),
+        (11, "Warning", "FreeDiskSpaceFailed: Failed to garbage collect required amount of images"),
+    ]
