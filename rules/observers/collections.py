@@ -3,7 +3,8 @@
 Standing out: a collector that stops the program a fifth of the time that its log covers, or half of its worst minute; a heap,
 or its old generation, that is nine tenths full after each of the last two full collections; full collections for one very
 large object that free nothing; a Go program whose collector has had a quarter of the processor time since the start. Normal: less.
-Read are the lines of HotSpot (`-Xlog:gc`, `-XX:+PrintGCDetails`), of V8 (`--trace-gc`) and of Go (`GODEBUG=gctrace=1`).
+Read are the lines of HotSpot (`-Xlog:gc`, `-XX:+PrintGCDetails`), of V8 (`--trace-gc`) and of Go (`GODEBUG=gctrace=1`), and the
+samples of `jstat -gcutil`: an old generation that stays nine tenths full over at least two full collections.
 What is counted is the pause that a line tells: a concurrent phase stops nobody.
 A stamp of `-XX:+PrintGCDetails` is that of the begin of a collection, any other one that of its end.
 Worked example: 4 full collections of 7 s each begin within 40 s: 28 of 47 s, 60 %, the program stood still.
@@ -26,7 +27,7 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 OBSERVER = Observer(
     "collections",
     "How much does the collector of a run-time stop the program, and how full is its heap?",
-    ("logs",),
+    ("logs", "rows"),
     {"*": "what fills the heap (jmap -histo PID, or a heap dump), and its limit (-Xmx of the process)"},
 )
 
@@ -89,6 +90,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     yield from _full(rows)
     yield from _large(case, rows)
     yield from _go(case)
+    yield from _sampled(case)
 
 
 def _pauses(case: CaseTables) -> pl.LazyFrame:
@@ -290,4 +292,54 @@ def _go(case: CaseTables) -> Iterator[Sighting]:
             n=row["n"],
             seen=({"counter": "gc_cpu_pct"},),
             normal=pct < GO_PCT,
+        )
+
+
+def _sampled(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how full the old generation is in samples of `jstat -gcutil`, where full collections came between them."""
+    heading, cells = pl.col("heading"), pl.col("cells")
+    of_jstat = heading.list.contains("FGC") & heading.list.contains("O") & (heading.list.len() == cells.list.len())
+
+    def column(name: str) -> pl.Expr:
+        at = heading.list.eval(pl.element() == name).list.arg_max()
+        return cells.list.get(at).cast(pl.Float64, strict=False)
+
+    made = (
+        case.scan("rows", [*PLACE_COLUMNS, "table_no", "line_no", "heading", "cells"], of_jstat.fill_null(False))
+        .with_columns(column("O").alias("old"), column("FGC").alias("fulls"), column("FGCT").alias("fulls_s"))
+        .filter(pl.col("old").is_between(0, 100) & (pl.col("fulls") >= 0))
+        .group_by([*PLACE_COLUMNS, "table_no"])
+        .agg(
+            pl.len().alias("n"),
+            pl.col("old").min().alias("least"),
+            (pl.col("fulls").max() - pl.col("fulls").min()).alias("fulls"),
+            (pl.col("fulls_s").max() - pl.col("fulls_s").min()).alias("fulls_s"),
+            pl.col("line_no").min().alias("first"),
+            pl.col("line_no").max().alias("last"),
+        )
+        .filter(pl.col("n") >= AGAIN)
+        .collect(engine="streaming")
+    )
+    for row in made.sort("artifact_id", "table_no").iter_rows(named=True):
+        full = row["fulls"] >= AGAIN and row["least"] >= 100 * FULL
+        took = f", which took {figure(row['fulls_s'], 's')}" if row["fulls"] and row["fulls_s"] is not None else ""
+        often = "1 full collection" if row["fulls"] == 1 else f"{figure(row['fulls'], 'count')} full collections"
+        yield Sighting(
+            "level",
+            "the old generation in samples",
+            f"The old generation is at least {figure(row['least'], '%')} full in all {row['n']:,} samples, with {often} among"
+            f" them{took}",
+            "gc_heap_after_full_pct",
+            row["least"],
+            "%",
+            tuple(
+                Lines(row["artifact_id"], no, no, role) for no, role in ((row["first"], "first"), (row["last"], "last"))
+            ),
+            **place(row),
+            against="nine tenths over two full collections",
+            against_value=100 * FULL,
+            share=row["least"] / 100,
+            n=row["n"],
+            seen=({"counter": "gc_heap_after_full_pct"},),
+            normal=not full,
         )

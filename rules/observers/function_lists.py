@@ -1,4 +1,4 @@
-"""What owns a profile that a run-time's own tool prints as a list of functions: pprof, cProfile, node --prof.
+"""What owns a profile that a run-time's own tool prints as a list of functions: pprof, cProfile, node --prof, stackprof.
 
 Standing out: a function that has a tenth of the profile itself; one that has a quarter of it with what it calls, if a signature
 knows it, or else half, where this is no way through which nearly all passes; a function of Python that took a tenth of a second each
@@ -58,7 +58,10 @@ FLAT = ("flat", "flat%", "sum%", "cum", "cum%", "function")
 CALLS = ("ncalls", "tottime", "percall", "cumtime", "percall", "filename:lineno(function)")
 TICKS = ("ticks", "total", "nonlib", "name")
 PARENTS = ("ticks", "parent", "name")
-HEADINGS = (FLAT, CALLS, TICKS, PARENTS, ("ticks", "cpp", "total", "name"))
+STACKPROF = ("TOTAL", "(pct)", "SAMPLES", "(pct)", "FRAME")
+CLASSES = (("num", "#instances", "#bytes", "class name"), ("MT", "Count", "TotalSize", "Class Name"))
+PROCESSES = ("Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function")
+HEADINGS = (FLAT, CALLS, TICKS, PARENTS, ("ticks", "cpp", "total", "name"), STACKPROF, *CLASSES, PROCESSES)
 """Headings of such lists: other observers of listings leave them alone."""
 
 TYPES = {
@@ -94,7 +97,7 @@ PLACE = re.compile(r"(?:.*[/\\])?(?P<file>[^/\\:]+):[0-9]+\((?P<name>.+)\)")
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what owns the lists of functions, the largest share first."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "heading", "cells"]
-    lists = pl.col("heading").list.first().is_in(["flat", "ncalls", "ticks"])
+    lists = pl.col("heading").list.first().is_in(["flat", "ncalls", "ticks", "TOTAL"])
     rows = (
         case.scan("rows", columns, lists)
         .sort("artifact_id", "part", "table_no", "line_no", nulls_last=True)
@@ -113,6 +116,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             continue
         if heading == FLAT:
             found += _flat(held, heads.get((held[0]["artifact_id"], held[0]["part"]), {}))
+        elif heading == STACKPROF:
+            found += _flat([{**r, "cells": _as_flat(r["cells"])} for r in held], {})
         elif heading == CALLS:
             found += _calls(held)
         elif heading == TICKS:
@@ -120,6 +125,16 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         elif heading == PARENTS:
             found += _tops(held)
     yield from sorted(found, key=lambda s: (s.idle is not None, -(s.share or 0.0), s.lines[0].line_from))
+
+
+def _as_flat(cells: Sequence[str]) -> list[str]:
+    """Return a row of stackprof as pprof would print it: own share first.
+
+    >>> _as_flat(["501", "60.1%", "400", "48.0%", "A::B#c"])
+    ['400', '48.0%', '', '501', '60.1%', 'A::B#c']
+    """
+    total, total_pct, own, own_pct, name = cells
+    return [own, own_pct, "", total, total_pct, name]
 
 
 def _heads(case: CaseTables) -> dict[tuple[int, int], dict[str, tuple[int, str]]]:

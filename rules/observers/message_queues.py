@@ -5,7 +5,7 @@ Normal: shorter queues; the longest is kept as a measure.
 Worked example: `Name: shop_events`, below it `Message queue length: 812345`: 812,345 messages wait for the process shop_events.
 Cost: one filter by name over the counters, one over the params where a queue is long. Source: Erlang/OTP documentation, How to
 interpret the Erlang crash dumps (Message queue length); Erlang Efficiency Guide, Processes; erlang:system_monitor
-(long_message_queue).
+(long_message_queue); etop of its observer application (column MsgQ).
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections.abc import Iterable
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.function_lists import PROCESSES
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 
 OBSERVER = Observer(
     "message-queues",
     "Which process does not take its messages?",
-    ("counters",),
+    ("counters", "rows"),
     {
         "*": "the stack and the first messages of the process with the longest queue (crashdump_viewer, or process_info of a live one)"
     },
@@ -38,7 +39,8 @@ NAME = r"(?i)^(?:name|registered[ _]name|spawned as|initial call)$"
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield the longest queues of each artifact, or the longest one as a measure."""
+    """Yield the longest queues of each artifact, or the longest one as a measure; of dumps, then of listings of etop."""
+    yield from _listed(case)
     columns = [*PLACE_COLUMNS, "line_no", "value"]
     rows = case.scan(
         "counters", [*columns, "name"], pl.col("name").str.contains(QUEUE) & pl.col("value").is_between(1, 1e15)
@@ -79,3 +81,32 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
                 seen=({"event": "message-queue-long"},),
                 normal=row["value"] < LONG,
             )
+
+
+def _listed(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the longest queues of listings of processes (etop): a row has the name and the function that the process is in."""
+    columns = [*PLACE_COLUMNS, "line_no", "heading", "cells"]
+    listing = pl.col("heading").list.get(5, null_on_oob=True) == PROCESSES[5]
+    rows = (
+        case.scan("rows", columns, listing.fill_null(False) & (pl.col("cells").list.len() == len(PROCESSES)))
+        .with_columns(pl.col("cells").list.get(5).cast(pl.Float64, strict=False).alias("value"))
+        .filter(pl.col("value") >= LONG)
+        .top_k(MOST, by="value")
+        .collect(engine="streaming")
+    )
+    for row in rows.sort("value", descending=True).iter_rows(named=True):
+        who = f"the process {row['cells'][1]}"
+        yield Sighting(
+            "queue",
+            who,
+            f"{figure(row['value'], 'count')} messages wait in the queue of {who}, which is in {row['cells'][6]}",
+            "messages_waiting",
+            row["value"],
+            "count",
+            (Lines(row["artifact_id"], row["line_no"], row["line_no"], "messages that wait"),),
+            **place(row),
+            against="a process that keeps up",
+            against_value=LONG,
+            share=0.4,
+            seen=({"event": "message-queue-long"},),
+        )

@@ -1,4 +1,4 @@
-"""How busy a pool of workers is, as its own status page says: PHP-FPM, Apache (mod_status), Puma, uWSGI.
+"""How busy a pool of workers is, as its own status page says: PHP-FPM, Apache (mod_status), Puma, uWSGI; .NET's thread pool.
 
 Standing out: no idle worker while requests wait in the queue (or in the backlog of the listening socket); no idle worker; requests in
 the queue although workers are idle; a pool that was at its limit some time since its start. Normal: idle workers and an empty queue,
@@ -6,7 +6,7 @@ told with how many were busy at most.
 A status page is of one instant: a full pool without a queue may be full for a moment only.
 Worked example: idle processes 0, active processes 33, listen queue 57: all 33 workers are busy and 57 requests wait.
 Cost: one filter by name over the counters. Source: PHP manual, FPM status page; Apache HTTP Server 2.4, mod_status; Puma,
-docs/stats.md; uWSGI documentation, The uWSGI Stats Server.
+docs/stats.md; uWSGI documentation, The uWSGI Stats Server; .NET documentation, Debug ThreadPool starvation.
 """
 
 from __future__ import annotations
@@ -65,12 +65,19 @@ PAGES = (
 )
 
 
+DOTNET_QUEUE, DOTNET_THREADS = "threadpool queue length", "threadpool thread count"
+"""Counters of .NET's thread pool as dotnet-counters prints them."""
+
+QUEUED = 100.0
+"""Minimum number of work items in the queue of .NET's thread pool, if they are more than its threads: a burst of a moment is shorter."""
+
+
 def _names(page: Names) -> list[str]:
     every = (page.idle, page.busy, page.whole, page.queue, page.queue_most, page.busy_most, page.reached, page.slow)
     return [name for name in every if name]
 
 
-WANTED = sorted({name for page in PAGES for name in _names(page)})
+WANTED = sorted({name for page in PAGES for name in _names(page)} | {DOTNET_QUEUE, DOTNET_THREADS})
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -88,6 +95,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         named = {row["name"]: row for row in group}
         for page in PAGES:
             yield from _pool(page, named)
+        yield from _dotnet(named)
 
 
 def _pool(page: Names, named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting]:
@@ -136,6 +144,30 @@ def _pool(page: Names, named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting
         seen=({"event": event},),
         normal=normal,
         beside=more,
+    )
+
+
+def _dotnet(named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield the queue of .NET's thread pool: more work items than threads wait for one of them."""
+    if DOTNET_QUEUE not in named or DOTNET_THREADS not in named:
+        return
+    queue, threads = named[DOTNET_QUEUE], named[DOTNET_THREADS]
+    long = queue["value"] >= max(QUEUED, threads["value"])
+    yield Sighting(
+        "pool",
+        "thread pool of .NET",
+        f"{figure(queue['value'], 'count')} pieces of work wait for one of the {figure(threads['value'], 'count')} threads of .NET's pool",
+        "work_items_waiting",
+        queue["value"],
+        "count",
+        tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], "state of the pool") for r in (queue, threads)),
+        **place(queue),
+        against="as many as it has threads, a hundred at least",
+        against_value=max(QUEUED, threads["value"]),
+        share=1.0 if long else None,
+        n=int(queue["value"]) or 1,
+        seen=({"event": "pool-full-queue"},),
+        normal=not long,
     )
 
 

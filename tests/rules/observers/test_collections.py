@@ -121,3 +121,32 @@ def test_other_lines_and_odd_figures_give_nothing() -> None:
         (2.0, "x -> y ms"),
     ]
     assert made(*lines) == []
+
+
+def sampled(*rows: tuple[float, float, float]) -> list[Sighting]:
+    heading = ["S0", "S1", "E", "O", "M", "YGC", "YGCT", "FGC", "FGCT", "GCT"]
+    made = [
+        {
+            "table_no": 1,
+            "row_no": n,
+            "line_no": n + 1,
+            "heading": heading,
+            "cells": ["0.00", "0.00", "71.5", str(old), "94.0", "88", "2.100", str(fulls), str(fulls_s), "9.0"],
+        }
+        for n, (old, fulls, fulls_s) in enumerate(rows, 1)
+    ]
+    return list(observe(Case.of_tables({"rows": made}).with_text()))
+
+
+def test_samples_of_an_old_generation_that_full_collections_do_not_empty() -> None:
+    (full,) = sampled((99.7, 71, 140.0), (99.9, 72, 142.5), (99.8, 74, 147.0))
+    assert full.headline == (
+        "The old generation is at least 99.7 % full in all 3 samples, with 3 full collections among them, which took 7.000 s"
+    )
+    assert recognise(**full.seen[0])[0].mechanism == "heap-full"
+    assert not full.normal
+
+
+def test_samples_of_a_heap_that_fills_and_is_emptied_are_normal() -> None:
+    assert [s.normal for s in sampled((97.0, 4, 1.0), (98.0, 4, 1.0))] == [True]
+    assert [s.normal for s in sampled((97.0, 4, 1.0), (31.0, 6, 1.4))] == [True]

@@ -33,3 +33,15 @@ def test_short_queues_are_normal() -> None:
     (one,) = made((6, LONG - 1), (9, 3.0))
     assert (one.normal, one.value) == (True, LONG - 1)
     assert made((6, 0.0)) == []
+
+
+def test_a_listing_of_etop_names_the_process_and_its_place() -> None:
+    heading = ["Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function"]
+    cells = ["<0.77.0>", "mail_writer", "'-'", "901", "7700", "70412", "file:write/2"]
+    calm = ["<0.78.0>", "code_server", "'-'", "11", "700", "2", "code_server:loop/1"]
+    rows = [
+        {"table_no": 1, "row_no": n, "line_no": n + 3, "heading": heading, "cells": held}
+        for n, held in enumerate((cells, calm), 1)
+    ]
+    (one,) = observe(Case.of_tables({"rows": rows}).with_text())
+    assert one.headline == "70,412 messages wait in the queue of the process mail_writer, which is in file:write/2"

@@ -92,3 +92,11 @@ def test_what_tells_no_state_says_nothing(figures: dict[str, float]) -> None:
 
 def test_more_busy_than_there_are_is_no_pool() -> None:
     assert made(idle_processes=1, active_processes=9, total_processes=5) == []
+
+
+def test_work_that_waits_for_threads_of_dotnet() -> None:
+    (one,) = made(ThreadPool_Queue_Length=977, ThreadPool_Thread_Count=61)
+    assert one.headline == "977 pieces of work wait for one of the 61 threads of .NET's pool"
+    assert recognise(**one.seen[0])[0].mechanism == "pool-of-threads"
+    assert [s.normal for s in made(ThreadPool_Queue_Length=3, ThreadPool_Thread_Count=14)] == [True]
+    assert made(ThreadPool_Queue_Length=977) == []

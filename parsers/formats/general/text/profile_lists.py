@@ -1,4 +1,5 @@
-"""Lists of functions of a profile: pprof (Go, gperftools with a heading), cProfile and profile of Python, node --prof of V8.
+"""Lists of functions of a profile: pprof (Go, gperftools with a heading), cProfile and profile of Python, node --prof of V8,
+stackprof of Ruby; classes of a heap (jmap -histo of Java, dumpheap -stat of .NET); processes of Erlang (etop).
 
 Their names have blanks and stand next to a number, and some cells are left empty, so that neither the blanks nor the places of
 the heading tell where a cell ends: each list has a grammar of its own.
@@ -17,6 +18,10 @@ CPROFILE = ("ncalls", "tottime", "percall", "cumtime", "percall", "filename:line
 TICKS = ("ticks", "total", "nonlib", "name")
 TICKS_OF_CPP = ("ticks", "cpp", "total", "name")
 TICKS_OF_PARENT = ("ticks", "parent", "name")
+STACKPROF = ("TOTAL", "(pct)", "SAMPLES", "(pct)", "FRAME")
+HISTOGRAM = ("num", "#instances", "#bytes", "class name")
+DUMPHEAP = ("MT", "Count", "TotalSize", "Class Name")
+ETOP = ("Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function")
 
 _AMOUNT = r"-?[0-9]{1,12}(?:\.[0-9]{1,9})?(?:[a-zA-Zµ]{1,5})?"
 _PCT = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?%"
@@ -32,13 +37,29 @@ _SHAPES = {
         rf"[ \t]*([0-9]{{1,12}})[ \t]+({_PCT})(?:[ \t]+({_PCT}))?[ \t]+([^ \t0-9].{{0,1000}}?|[0-9].{{0,1000}}?)[ \t]*"
     ),
     TICKS_OF_CPP: re.compile(rf"[ \t]*([0-9]{{1,12}})[ \t]+({_PCT})[ \t]+({_PCT})[ \t]+(\S.{{0,1000}}?)[ \t]*"),
+    STACKPROF: re.compile(
+        rf"[ \t]*([0-9]{{1,12}})[ \t]+\(({_PCT})\)[ \t]+([0-9]{{1,12}})[ \t]+\(({_PCT})\)[ \t]+(\S.{{0,1000}}?)[ \t]*"
+    ),
+    HISTOGRAM: re.compile(r"[ \t]*([0-9]{1,9}):[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+(\S.{0,1000}?)[ \t]*"),
+    DUMPHEAP: re.compile(
+        r"[ \t]*([0-9a-fA-F]{8,16})[ \t]+([0-9][0-9,]{0,24})[ \t]+([0-9][0-9,]{0,24})[ \t]+(\S.{0,1000}?)[ \t]*"
+    ),
+    ETOP: re.compile(
+        r"[ \t]*(<[0-9.]{1,40}>|\S{1,40}:<[0-9.]{1,40}>)[ \t]+(\S{1,80})[ \t]+(\S{1,20})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})"
+        r"[ \t]+(\S{1,120})[ \t]*"
+    ),
     TICKS_OF_PARENT: re.compile(rf"[ \t]*([0-9]{{1,12}})[ \t]+({_PCT})[ ]{{2}}([ ]{{0,200}}\S.{{0,1000}}?)[ \t]*"),
 }
 _HEADS: dict[str, tuple[str, ...]] = {
     "flat flat% sum% cum cum%": PPROF,
-    **{" ".join(shape): shape for shape in (CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT)},
+    "num #instances #bytes class name (module)": HISTOGRAM,
+    "num #instances #bytes Class description": HISTOGRAM,
+    **{
+        " ".join(shape): shape
+        for shape in (CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT, STACKPROF, HISTOGRAM, DUMPHEAP, ETOP)
+    },
 }
-_FIRST = ("flat", "ncalls", "ticks")
+_FIRST = ("flat", "ncalls", "ticks", "TOTAL", "num", "MT", "Pid")
 
 
 def heading_of(line: str) -> list[str] | None:
@@ -47,7 +68,7 @@ def heading_of(line: str) -> list[str] | None:
     >>> heading_of("      flat  flat%   sum%        cum   cum%"), heading_of("flat rate")
     (['flat', 'flat%', 'sum%', 'cum', 'cum%', 'function'], None)
     """
-    if len(line) > 100 or not line.lstrip(" \t").startswith(_FIRST):
+    if len(line) > 120 or not line.lstrip(" \t").startswith(_FIRST):
         return None
     found = _HEADS.get(" ".join(line.split()))
     return list(found) if found else None
@@ -63,6 +84,10 @@ def cells_of(heading: Sequence[str], line: str) -> list[str] | None:
 
     >>> cells_of(TICKS, "  41020   61.5%          Shared libraries"), cells_of(TICKS_OF_PARENT, "   90   50.0%    LazyCompile: *f /a.js:1:2")
     (['41020', '61.5%', '', 'Shared libraries'], ['90', '50.0%', '  LazyCompile: *f /a.js:1:2'])
+    >>> cells_of(HISTOGRAM, "   1:   9000   720000  [B (java.base@17.0.2)"), cells_of(DUMPHEAP, "7ffd10a0b0c0 1,200 96,000 System.String")
+    (['1', '9000', '720000', '[B (java.base@17.0.2)'], ['7ffd10a0b0c0', '1,200', '96,000', 'System.String'])
+    >>> cells_of(STACKPROF, " 501  (60.1%)   400  (48.0%)   A::B#c"), cells_of(ETOP, "<0.9.0>  logger '-' 12 3400  70000 gen_server:loop/7")[5]
+    (['501', '60.1%', '400', '48.0%', 'A::B#c'], '70000')
     """
     found = _SHAPES[tuple(heading)].fullmatch(line) if len(line) <= 1200 else None
     return [cell or "" for cell in found.groups()] if found else None
