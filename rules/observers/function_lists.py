@@ -8,6 +8,7 @@ What the figures are parts of is said as far as the tool says it: of processor t
 memory (heap), of time by the clock (cProfile, waits included), of ticks (V8).
 Worked example: `3.10s 9.50% 9.50% 11.40s 35.00% runtime.mallocgc`: 35 % with what it calls, 9.5 % itself.
 `9000 3.001 0.000 3.001 0.000 {posix.stat}` below a root of 5 s: 60 % of the time, 9,000 calls of 0.333 ms.
+A function with half of a profile that fills a processor is named as the program's own work, if nothing else knows it.
 `500 29.7% 33.0% GC`: 29.7 % of the ticks are in the collector.
 Cost: the first `MOST_ROWS` rows of such lists of each artifact. Source: pprof documentation (flat, cum); Python library reference,
 The Python Profilers (tottime, cumtime); V8 documentation, Using V8's sample-based profiler.
@@ -47,6 +48,15 @@ KNOWN_BELOW = 0.25
 
 COLLECTING = 0.2
 """Minimum part of the ticks in a collector: a fifth of a resource is felt."""
+
+FILLED = 0.8
+"""Minimum processors that a profile uses: a program that uses less waits for something else most of the time."""
+
+HALF = 0.5
+"""Minimum part of such a profile of one function with what it calls."""
+
+OF_SCRIPT = re.compile(r"(?:LazyCompile|Function|Script|Eval|JS): ")
+"""Functions of the program's own JavaScript in a list of V8: its ticks are those of a processor at work."""
 
 AGAIN = 5
 """Minimum number of calls of a function that took long each time."""
@@ -188,27 +198,41 @@ def _flat(rows: Sequence[dict[str, Any]], head: dict[str, tuple[int, str]]) -> I
     kind = head.get("Type", (0, ""))[1]
     of = TYPES.get(kind, "of the samples")
     order = sorted(rows, key=lambda r: -max(_number(r["cells"][1]), _number(r["cells"][4])))
-    made = [one for row in order if (one := _function(row, of, kind in ("", "cpu")))][:TOLD]
-    yield from made
+    line, text = head.get("Duration", (0, ""))
+    lasted = DURATION.match(text) if kind == "cpu" else None
+    busy = lasted is not None and float(lasted[2]) >= FILLED * float(lasted[1])
+    told = ((row, _function(row, of, kind in ("", "cpu"))) for row in order)
+    made = [(row, one) for row, one in told if one is not None][:TOLD]
+    yield from (_filling(one, _number(row["cells"][4])) if busy else one for row, one in made)
     if not made:
         row = max(rows, key=lambda r: _number(r["cells"][1]))
         pct = _number(row["cells"][1])
         headline = f"The function with most {of}, {row['cells'][5]}, has {figure(pct, '%')}"
         yield replace(_made(row, headline, "self_pct", pct, ()), normal=True)
-    line, text = head.get("Duration", (0, ""))
-    if kind == "cpu" and (found := DURATION.match(text)):
-        took, busy = float(found[1]), float(found[2])
+    if lasted is not None:
+        took, used = float(lasted[1]), float(lasted[2])
         yield Sighting(
             CONTEXT,
             "processors of the profile",
-            f"The profile has {figure(busy, 's')} of processor time in {figure(took, 's')}: {busy / took:.2f} processors were used",
+            f"The profile has {figure(used, 's')} of processor time in {figure(took, 's')}: {used / took:.2f} processors were used",
             "processors_used",
-            busy / took,
+            used / took,
             "count",
             (Lines(rows[0]["artifact_id"], line, line, "duration and samples"),),
             **place(rows[0]),
             normal=True,
         )
+
+
+def _filling(one: Sighting, pct: float) -> Sighting:
+    """Return a function that has half (`pct`) of a profile that fills a processor as one that does so, if nothing else knows it.
+
+    A lock, a copy or a collector is told as such; what is left is the program's own work.
+    """
+    known = {found.mechanism for seen in one.seen for found in recognise(**seen) if found.mechanism}
+    if pct < 100 * HALF or one.idle or known - {"program-compute"}:
+        return one
+    return replace(one, share=min(1.0, pct / 100), seen=({"event": "function-fills-processor"},))
 
 
 def _function(row: dict[str, Any], of: str, cpu: bool) -> Sighting | None:
@@ -328,4 +352,5 @@ def _top(row: dict[str, Any]) -> Iterator[Sighting]:
     if pct >= 100 * OWNS:
         ticks = int(_number(row["cells"][0]))
         headline = f"{row['cells'][-1]} itself has {figure(pct, '%')} of the ticks of V8 ({ticks:,})"
-        yield _made(row, headline, "self_pct", pct, names_of(row["cells"][-1], False), ticks or 1)
+        made = _made(row, headline, "self_pct", pct, names_of(row["cells"][-1], False), ticks or 1)
+        yield _filling(made, pct) if OF_SCRIPT.match(row["cells"][-1].lstrip()) else made

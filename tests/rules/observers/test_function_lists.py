@@ -136,3 +136,28 @@ def test_odd_rows_are_passed_over_and_other_observers_leave_the_lists_alone() ->
     assert list(listed_values.observe(odd)) == []
     assert made(FLAT, ("1s", "2%")) == []
     assert made(("flat", "number"), ("1", "2")) == []
+
+
+def test_a_function_that_fills_a_processor_is_the_programs_own_work() -> None:
+    cells = (
+        ("0", "0%", "0%", "29s", "96.67%", "main.main"),
+        ("9s", "30.00%", "30.00%", "21s", "70.00%", "example.com/shop.price"),
+    )
+    busy, *_ = made(FLAT, *cells, Type="cpu", Duration="30.00s, Total samples = 30.00s (100.0%)")
+    assert recognise(**busy.seen[0])[0].mechanism == "program-compute"
+    assert (recognise(**busy.seen[0])[0].strength, busy.subject) == ("mechanism", "example.com/shop.price")
+    calm, *_ = made(FLAT, *cells, Type="cpu", Duration="30.00s, Total samples = 3.00s (10.00%)")
+    assert not any(found.strength == "mechanism" for seen in calm.seen for found in recognise(**seen))
+
+
+def test_a_function_of_javascript_with_half_of_the_ticks_is_the_programs_own_work() -> None:
+    (one,) = made(TICKS, ("700", "70.0%", "71.0%", "LazyCompile: *price /srv/shop.js:7:3"))
+    assert one.seen == ({"event": "function-fills-processor"},)
+    (waits,) = made(TICKS, ("700", "70.0%", "71.0%", "epoll_wait"))
+    assert waits.seen != ({"event": "function-fills-processor"},)
+
+
+def test_a_list_of_stackprof_is_read_like_one_of_pprof() -> None:
+    heading = ["TOTAL", "(pct)", "SAMPLES", "(pct)", "FRAME"]
+    (one,) = made(heading, ("700", "70.0%", "100", "10.0%", "Shop::Cart#sum"))
+    assert one.headline == "Shop::Cart#sum has 70 % of the samples with what it calls (700), 10 % itself"
