@@ -47,6 +47,7 @@ from parsers.formats.general.text.single_lines import (
     stamp_of,
 )
 from parsers.formats.general.text.timing_lines import timed, unit_of
+from parsers.formats.general.text.web_records import fields_of, request_of
 from parsers.provenance.prompts import is_lead, prompt_of
 from parsers.tables.rows import State
 from parsers.text.prose import FENCE
@@ -159,6 +160,8 @@ class Paragraphs:
         ):
             return
         stamp = stamp_of(line)
+        if self._is_request(no, line, stamp):
+            return
         if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))  # most lines of a log
             self._after_log(no, stamp.rest)
@@ -653,6 +656,23 @@ class Paragraphs:
             }
             sample = self._sample(f"{group} {item}", name)
             self._add("counters", no, t_local=self.state.get("now"), sample=sample, **made)
+        return True
+
+    def _is_request(self, no: int, line: str, stamp: Stamp | None) -> bool:
+        """Take the names of the fields of a log of IIS, or a request below them."""
+        if line.startswith("#") and (names := fields_of(line)):
+            self._decide()
+            self.state["fields"] = names
+            self.read.append(no)
+            return True
+        if stamp is None or (held := self.state.get("fields")) is None or len(line) > LONGEST * 10:
+            return False
+        if (request := request_of(held, line)) is None:
+            return False
+        self._decide()
+        asked, elapsed, answered = request
+        found = {"severity": None, "code": None, "text": stamp.rest, "op": asked, "elapsed_s": elapsed, "ok": answered}
+        self._add("logs", no, t_local=self._time(stamp.clock, stamp.t, no), source="text", **found)
         return True
 
     def _is_performance_counter(self, no: int, line: str) -> bool:

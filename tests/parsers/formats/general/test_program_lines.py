@@ -152,3 +152,15 @@ def test_tables_of_kubectl_describe_begin_below_their_names():
         (6, "Error", "DiskPressure True: KubeletHasDiskPressure: kubelet has disk pressure"),
         (11, "Warning", "FreeDiskSpaceFailed: Failed to garbage collect required amount of images"),
     ]
+
+
+def test_requests_of_iis_have_their_time_and_outcome():
+    text = (
+        "#Software: Microsoft Internet Information Services 10.0\n"
+        "#Fields: date time cs-method cs-uri-stem sc-status sc-win32-status time-taken\n"
+        "2024-01-02 03:04:05 GET /slow 200 0 7250\n2024-01-02 03:04:06 POST /gone 503 64 31\n"
+    )
+    assert [(r["line_no"], r["op"], r["elapsed_s"], r["ok"]) for r in logs(text)] == [
+        (3, "GET /slow", 7.25, True),
+        (4, "POST /gone", 0.031, False),
+    ]
