@@ -28,8 +28,8 @@ from parsers.kinds import kind_of
 from parsers.layout.line_owners import Bools, all_hits, hits, kinds_without_patterns, patterns_by_kind, patterns_of
 from parsers.layout.recognition import Recognised, recognise
 from parsers.provenance.collect_marks import Section, sections
-from parsers.provenance.prompts import LEAD_LINES, interval_of, is_lead, prompt_of
-from parsers.registry import ENOUGH, all_formats
+from parsers.provenance.prompts import LEAD_LINES, interval_of, is_lead, named_by, prompt_of
+from parsers.registry import ENOUGH, all_formats, names_of
 from parsers.text.dress import SURE as SURE_STEPS
 from parsers.text.dress import characters_of, undressed
 from parsers.text.notes import ELISION
@@ -92,6 +92,19 @@ LEAST_SAMPLE = 20
 
 FALL = 0.25
 """Fraction of the head's hit rate below which the hit rate has fallen."""
+
+FOREIGN_LINES = 2_000
+"""Maximum number of lines between two outputs among which the first command is looked for."""
+
+MOVES = re.compile(
+    r"(?:sudo )?(?:cd|ls|ll|pwd|vim?|nano|view|less|more|echo|export|su|ssh|clear|exit|whoami|script|set|source)(?: .*)?"
+)
+"""Commands by which people move about; what they print shows nothing of a host."""
+
+CLIENT = re.compile(
+    r"[ \t]*(?:SQL|ASMCMD|LSNRCTL|adrci|mysql|psql|crash|RMAN|DGMGRL)\b[^>]{0,80}>|[ \t]*[A-Za-z_][\w.-]*[=(*!^-][#>]"
+)
+"""Prompts of clients of databases, whose answers belong to one dialogue."""
 
 FLAGS = ("blank", "fence", "own", "any", "prose", "strong", "toolish", "rule", "opened", "closed")
 
@@ -267,11 +280,11 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, heartbeat: He
         one = _one_kind(scan, kind)
         if one is not None:
             first, final = one
-            plans = [Plan(None, 1, first - 1, hints, behind=scan.offset(first))] if first > 1 else []
+            plans = _between(scan, 1, first, hints)
             if final == last:
                 return [*plans, Plan(1, first, None, hints)]
             plans.append(Plan(1, first, final, hints, behind=scan.offset(final + 1)))
-            return [*plans, Plan(None, final + 1, None, hints)]
+            return _open_end([*plans, *_between(scan, final + 1, last + 1, hints)])
     # SURE_STEPS and tags are the dress of a listing, not of the document.
     worn = tuple(step for step in head.dress if step not in (*SURE_STEPS, "tags"))
     scan = _Scan(text, begin, behind, heartbeat, worn)
@@ -281,19 +294,70 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, heartbeat: He
         return [alone if behind == end else replace(alone, watched=True, behind=behind)]
     plans, following = [], begin.line
     for region in regions:
-        if region.line_from > following:
-            plans.append(Plan(None, following, region.line_from - 1, hints, behind=scan.offset(region.line_from)))
+        plans += _between(scan, following, region.line_from, hints)
         behind_it = scan.offset(region.line_to + 1)
         found = Plan(1, region.line_from, region.line_to, hints, found=True, behind=behind_it, dress=worn)
         plans.append(found)
         following = region.line_to + 1
     if behind < end:
         return _at_window_end(plans, begin.line, last, Plan(None, following, last, hints, behind=behind))
-    if following <= last:
-        plans.append(Plan(None, following, None if end == text.size else last, hints, behind=end))
-    elif plans and end == text.size:
-        plans[-1] = replace(plans[-1], line_to=None, behind=None)
+    plans += _between(scan, following, last + 1, hints)
+    return _open_end(plans) if end == text.size else plans
+
+
+def _open_end(plans: list[Plan]) -> list[Plan]:
+    """Let the last plan of a file run to the end of the file."""
+    return [*plans[:-1], replace(plans[-1], line_to=None, behind=None)] if plans else plans
+
+
+def _between(scan: _Scan, line_from: int, behind: int, hints: Hints) -> list[Plan]:
+    """Plan the lines from `line_from` to the one before `behind`, which stand between outputs: prose, and what commands
+    printed that no format knows.
+
+    Nobody claims such a part, so the general reader reads it.
+    """
+    plans, at, first = [], line_from, scan.begin.line
+    while at < behind:
+        shown = _shown_from(scan, at - first, behind - first)
+        if shown is None or _leads_to(scan, shown, behind - first):
+            break
+        apart = np.concatenate([[True], scan.blank | scan.fence])[shown : behind - first]
+        walls = np.flatnonzero(scan.fence[shown : behind - first] | (scan.prose[shown : behind - first] & apart))
+        # The output of a command goes on to the next fence or to a sentence behind a blank line.
+        end = first + shown + int(walls[0]) if len(walls) else behind
+        if first + shown > at:
+            plans.append(Plan(None, at, first + shown - 1, hints, behind=scan.offset(first + shown)))
+        plans.append(Plan(1, first + shown, end - 1, hints, found=True, behind=scan.offset(end), dress=scan.dress))
+        at = end
+    if at < behind:
+        plans.append(Plan(None, at, behind - 1, hints, behind=scan.offset(behind)))
     return plans
+
+
+def _leads_to(scan: _Scan, first: int, behind: int) -> bool:
+    """Decide whether lines [first, behind) touch the output behind them, which shows no command of its own: what its
+    command printed before it.
+    """
+    return behind < scan.count and not scan.blank[first:behind].any() and not _has_command(scan, behind, behind + 1)
+
+
+def _shown_from(scan: _Scan, first: int, behind: int) -> int | None:
+    """Return where the output of a command begins in [first, behind), None if none does: at a prompt with a command that
+    printed something, or at lines of which most look like a tool's and none like a sentence.
+    """
+    filled = (np.flatnonzero(~(scan.blank | scan.fence)[first:behind]) + first)[:FOREIGN_LINES]
+    if not len(filled):
+        return None
+    lines = scan.lines(first, int(filled[-1]) + 1).gather(filled - first).to_list()
+    typed = [_shows(line) for line in lines]
+    for at, (shown, below) in zip(filled.tolist(), pairwise(typed), strict=False):
+        if shown and not below:
+            return int(at)
+    # What stands together: lines without a gap.
+    for block in np.split(filled, np.flatnonzero(np.diff(filled) > 1) + 1):
+        if len(block) >= FEW_LINES and not scan.prose[block].any() and scan.toolish[block].sum() * 2 >= len(block):
+            return int(block[0])
+    return None
 
 
 def _is_written(head: Head, found: Recognised) -> bool:
@@ -559,7 +623,7 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
     if scan.opened[first:behind].any() or scan.closed[first:behind].any():
         return None
     own = int(scan.mine(first, behind, kind).sum())
-    if int(prose[first:behind].sum()) > own > 0:
+    if int(prose[first:behind].sum()) > own > 0 or _foreign_commands(scan, first, behind, kind):
         return None
     found = _cut(scan, first, behind, kind)
     sampled = kind_of(kind).sampled or prose[first:behind].any()
@@ -572,6 +636,27 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
             return None
         behind = bare[1] if scan.blank[bare[1] : behind].any() else behind
     return scan.begin.line + first, scan.begin.line + behind - 1
+
+
+def _foreign_commands(scan: _Scan, first: int, behind: int, kind: str) -> bool:
+    """Decide whether lines [first, behind) show a command of no tool of this kind that printed lines, none of them the
+    kind's own.
+    """
+    mine = scan.mine(first, behind, kind)
+    strange = np.flatnonzero(~mine & ~scan.blank[first:behind])[:FOREIGN_LINES]
+    if not mine.any() or not len(strange):
+        return False
+    lines = scan.lines(first, first + int(strange[-1]) + 1).gather(strange).to_list()
+    prompts = ((at, line, prompt_of(line)) for at, line in zip(strange.tolist(), lines, strict=True))
+    typed = [(at, p.command if _shows(line) else "") for at, line, p in prompts if p]
+    names = {name for form, _ in all_formats() if form.kind == kind for name in names_of(form)}
+    names |= set(kind_of(kind).tools)
+    ends = [*(at for at, _ in typed), behind - first][1:]
+    for (at, command), end in zip(typed, ends, strict=True):
+        printed = int((~scan.blank[first + at + 1 : first + end]).sum())
+        if command and printed and not mine[at:end].any() and not named_by(command, names):
+            return True
+    return False
 
 
 def _regions(scan: _Scan) -> list[Region]:
@@ -1006,6 +1091,14 @@ def _has_command(scan: _Scan, first: int, behind: int) -> bool:
 def _commands(line: str) -> bool:
     prompt = prompt_of(line)
     return prompt is not None and bool(prompt.command)
+
+
+def _shows(line: str) -> bool:
+    """Decide whether a command at a shell's prompt stands in a line that may print something about a host."""
+    prompt = prompt_of(line)
+    if prompt is None or not prompt.command or CLIENT.match(line):
+        return False
+    return MOVES.fullmatch(prompt.command) is None
 
 
 def _strength(scan: _Scan, first: int, behind: int, kind: str) -> float:

@@ -23,12 +23,19 @@ LEAD_LINES = 12
 """Maximum number of lines above an output that are examined."""
 
 _PROGRAMS = (
-    "asmcmd awk bash cat cd coreadm crsctl curl cut date dbx df du echo egrep export fdisk fgrep find for gdb"
-    " grep gunzip gzcat gzip head hostname intrstat ipcrm isainfo kill ksh less locale ls lslpp lspv ltrace"
-    " mdb metastat more ndd nfsstat nice nicstat nl nm nohup nslookup ntpq opatch oradebug oslevel pargs pgrep"
-    " pflags pldd poolstat preap projects psig psrset pvs pwdx route script sed sh sleep sort sqlplus srvctl"
-    " ssh strings stty su sudo svcs sysdef tail taskset tee timeout traceroute vi vim vmo w watch wc which"
-    " while who xargs zfs zoneadm zpool"
+    "arcstat asmcmd awk bash btrfs cat cd ceph cfgadm chronyc coreadm cpupower crsctl ctop curl cut date dbx dd"
+    " df dmidecode dmsetup docker drbdadm dstat du dumpe2fs echo edac-util efibootmgr egrep esxcli esxtop ethtool"
+    " export fdisk fgrep find findmnt fio fmadm fmdump for gdb glance gluster grep gstat gunzip gzcat gzip hdparm"
+    " head hostname intrstat iotop ipcrm iperf iperf3 ipmitool isainfo iscsiadm journalctl kill ksh kstat kubectl"
+    " less locale lparstat ls lsattr lsblk lscpu lsdev lslpp lspath lspci lsps lspv ltrace luxadm lvdisplay lvs"
+    " mdadm mdb megacli metastat mkfs more mount mountstats mpathadm multipath ndd nfsiostat nfsstat nice nicstat"
+    " nl nm nohup nslookup ntpq ntpstat numactl numastat nvidia-smi nvme opatch oradebug oslevel pargs perccli"
+    " pflags pgrep pldd podman poolstat powertop preap projects prtconf prtdiag psig psrset pvdisplay pvs pwdx"
+    " rabbitmqctl rados rbd redis-cli rocm-smi route sar script sed sensors sh slabtop sleep smartctl sort sqlplus"
+    " srvctl ssh storcli storcli64 strings stty su sudo svcs svmon swapon sysbench sysctl sysdef systemctl"
+    " systemd-analyze systemd-cgtop tail taskset tc tee thin_dump timedatectl timeout topas traceroute tune2fs"
+    " turbostat uptime vdostats vgdisplay vgs vi vim virsh vmkfstools vmo w watch wc which while who xargs xentop"
+    " xfs_info xl xm zfs zoneadm zpool"
 )
 """Programs that stand at prompts and are no kind's tool."""
 

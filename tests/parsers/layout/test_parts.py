@@ -464,7 +464,10 @@ def test_strange_listings_around_an_output_are_not_its_lines():
     lines = [line.removeprefix(">").removeprefix(" ") for line in text.split("\n")]
     plain = "\n".join(lines)
     disks = (f"# iostat /dev/sd[ef]\n{DISKS}", "iostat")
-    assert parts_of(text) == places(plain, disks, (f"{TOP}\n...", "prstat"), disks)
+    array = (f"# mdadm --detail /dev/md0\n{ARRAY}\n", "text")
+    found = parts_of(text)
+    assert [p for p in found if p[2] != "text"] == places(plain, disks, (f"{TOP}\n...", "prstat"), disks)
+    assert [p[:2] for p in found if p[2] == "text"][0] == places(plain, array)[0][:2]
 
 
 @pytest.mark.parametrize(
@@ -627,6 +630,20 @@ def test_an_output_ends_at_the_next_command_that_nobody_reads():
     assert read_bytes(text.encode()).account.account.unknown == 0
 
 
+def test_commands_that_no_format_knows_are_read_as_text_between_outputs():
+    disk = "$ hdparm -t /dev/sdc\n\n/dev/sdc:\n Timing buffered disk reads:  38 MB in  3.16 seconds =  12.03 MB/sec"
+    health = "$ smartctl -H /dev/sdc\nSMART overall-health self-assessment test result: FAILED!"
+    text = f"{HELLO}\n\n{disk}\n$ mpstat\n{CPUS}\n{health}\n"
+    assert parts_of(text) == places(text, (disk, "text"), (f"$ mpstat\n{CPUS}", "mpstat"), (health, "text"))
+    reading = read_bytes(text.encode())
+    assert reading.table("params").filter(scope="text").height + reading.table("logs").filter(source="text").height >= 1
+
+
+def test_what_a_tool_says_before_its_own_lines_is_no_output_of_its_own():
+    text = f"$ mpstat\nreading the counters of 2 processors ...\n{CPUS}\n"
+    assert [kind for *_, kind in parts_of(text)] == ["mpstat"]
+
+
 def test_items_of_a_list_behind_an_output_are_not_its_rows():
     quoted = "\n".join(f"> > {x}" for x in f"{SEGMENTS}\n\n3. Try it as user B.\n4. It returns -EACCES".split("\n"))
     text = f"{HELLO}\n{quoted}\n\n{BYE}\n"
@@ -651,7 +668,10 @@ def test_headings_of_short_excerpts_cost_none_of_them():
         f"GROUP       GROUPNAME  STATE    FDT         INTERFACES\nip0         ipmp0      ok       --          nxge0 nxge1\n\n"
         f"# ipcs -m\n{SEGMENTS}\n```\n{BYE}\n"
     )
-    assert parts_of(text) == places(text, (f"{log}\n{log}", "syslog"), (f"# ipcs -m\n{SEGMENTS}", "ipcs"))
+    groups = text[text.index("# what else") : text.index("# ipcs -m") - 1]
+    assert parts_of(text) == places(
+        text, (f"{log}\n{log}", "syslog"), (groups, "text"), (f"# ipcs -m\n{SEGMENTS}", "ipcs")
+    )
 
 
 def test_two_runs_of_a_sampling_tool_are_two_outputs_with_a_first_sample_and_an_interval_each():

@@ -110,7 +110,7 @@ FORMAT = Format(
 def claim(head: Head) -> Claim | None:
     """Claim if at least half of the lines are answers or other lines of ping."""
     if not head.shows(
-        r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], |unreachable\.|erreichbar\.|timed out|TTL expired"
+        r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], |unreachable\.|erreichbar\.|timed out|TTL expired|packets transmitted, "
     ):
         return None
     if sum(any(match(x) for match in _KNOWN) for x in head.spread) * 4 < len(head.spread):
