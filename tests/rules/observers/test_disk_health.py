@@ -70,3 +70,37 @@ def test_the_verdict_of_the_disk_is_a_complaint_and_a_passed_one_is_none() -> No
     assert recognise(log=str(bad["logs"][0]["text"]))[0].mechanism == "disk-error"
     good = smart(row, row, above="SMART overall-health self-assessment test result: PASSED\n")
     assert "logs" not in good
+
+
+LOG = """critical_warning                        : {warning}
+temperature                             : 41 C
+available_spare                         : {spare}%
+available_spare_threshold               : 10%
+percentage_used                         : {used}%
+unsafe_shutdowns                        : 77
+media_errors                            : {errors}
+num_err_log_entries                     : 900
+Warning Temperature Time                : {hot}
+"""
+
+
+def of_nvme(warning: str = "0", spare: int = 100, used: int = 3, errors: int = 0, hot: int = 0) -> list[Sighting]:
+    text = LOG.format(warning=warning, spare=spare, used=used, errors=errors, hot=hot)
+    tables = {k: v.to_dicts() for k, v in read_bytes(text.encode()).tables.items()}
+    return list(observe(Case.of_tables({k: tables[k] for k in ("counters", "params") if k in tables}).with_text()))
+
+
+def test_a_health_log_of_nvme() -> None:
+    made = of_nvme(warning="0x1", spare=4, used=131, errors=6, hot=900)
+    assert [s.headline for s in made] == [
+        "the disk sets a critical warning (0x1)",
+        "the disk counts 6 errors of its medium since it is new",
+        "the disk has used 131 % of the life that its maker expects",
+        "the disk was too hot for 900 minutes since it is new",
+        "the disk has 4 % of its spare blocks left, its threshold is 10 %",
+    ]
+    assert recognise(**made[0].seen[0])[0].mechanism == "disk-error"
+
+
+def test_a_healthy_disk_of_nvme_counts_only_shutdowns_and_entries() -> None:
+    assert of_nvme() == []

@@ -63,13 +63,43 @@ def test_the_largest_type_of_malloc_is_a_measure() -> None:
     assert made.headline == "cache holds 90,000,000 kB, 90 % of the kernel's malloc that is listed"
 
 
-@pytest.mark.parametrize(("kb", "stands"), [(1024.0**2, True), (1024.0**2 - 1, False)])
-def test_a_cache_of_slabs_that_holds_most_is_told_and_leads_nowhere(kb: float, stands: bool) -> None:
-    rows = [
-        {"line_no": n, "grp": "slab", "item": item, "name": "cache_kb", "value": value}
-        for n, (item, value) in enumerate([("dentry", kb), ("buffer_head", 1000.0)], 7)
-    ]
-    (one,) = observe(Case.of_tables({"counters": rows}))
-    assert (one.normal, one.share is None, one.seen, one.lines[0].line_from) == (not stands, stands, (), 7)
-    if stands:
-        assert one.headline == "dentry holds 1,048,576 kB, 99.9 % of the caches of the slab allocator that are listed"
+def caches(total_kb: float | None, *sizes: tuple[str, float]) -> list[Sighting]:
+    tables: dict[str, list[dict[str, Any]]] = {
+        "counters": [
+            {"line_no": n, "sample": 1, "grp": "slab", "item": item, "name": "cache_kb", "value": kb, "unit": "kb"}
+            for n, (item, kb) in enumerate(sizes, 2)
+        ]
+    }
+    if total_kb is not None:
+        tables["meminfo"] = [{"line_no": 1, "sample": 1, "name": "MemTotal", "value": total_kb, "unit": "kb"}]
+    return list(observe(Case.of_tables(tables)))
+
+
+@pytest.mark.parametrize(
+    ("total", "name", "kb", "normal"),
+    [
+        (3.2e7, "kmalloc-192", 9e6, False),
+        (3.2e7, "kmalloc-192", 7e6, True),  # less than a quarter of the memory
+        (None, "kmalloc-192", 9e6, False),
+        (3.2e7, "dentry", 9e6, True),  # given back when memory is wanted
+        (3.2e7, "xfs_inode", 9e6, True),
+        (3.2e7, "ext4_inode_cache", 9e6, True),
+        (2e6, "kmalloc-192", 9e5, True),  # less than 1 GiB
+    ],
+)
+def test_a_cache_that_no_file_system_fills(total: float | None, name: str, kb: float, normal: bool) -> None:
+    made = caches(total, (name, kb), ("anon_vma", 3e5))
+    assert [s.seen for s in made if s.seen] == ([] if normal else [({"counter": "slab_cache_kb"},)])
+
+
+@pytest.mark.parametrize(("kb", "told"), [(1024.0**2, True), (1024.0**2 - 1, False)])
+def test_a_cache_of_names_that_holds_most_is_told_and_leads_nowhere(kb: float, told: bool) -> None:
+    made = caches(None, ("dentry", kb), ("buffer_head", 1000.0))
+    assert [(s.normal, s.share, s.seen) for s in made] == ([(False, None, ())] if told else [])
+
+
+def test_a_cache_is_told_with_its_part_of_the_memory() -> None:
+    made = caches(2e7, ("kmalloc-192", 9e6), ("anon_vma", 1e6))[0]
+    assert made.headline == (
+        "the kernel's cache kmalloc-192 holds 9,000,000 kB, 90 % of the caches that are listed, 45 % of the memory"
+    )

@@ -1,5 +1,5 @@
 """Lines of reports that a tool prints as text of its own: InnoDB's monitor, plans with their measures, what a service
-manager says of a unit (`systemctl status`, `svcs -x`), what `zpool status` says of a scan, and what iperf measured.
+manager says of a unit (`systemctl status`, `svcs -x`), what `zpool status` says of a scan, and what iperf and fio measured.
 
 These have neither names and values nor cells. A line that belongs to one becomes a row of `rows` with the name of the
 report as its only heading and the line as its only cell, so that observers can read what it says.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 INNODB, PLAN, PROCESS, SERVICE = "InnoDB status", "query plan", "server process", "service status"
-POOL, IPERF = "pool status", "iperf"
+POOL, IPERF, FIO = "pool status", "iperf", "fio"
 
 _MARKS = (
     "TRANSACTION", "LOCK", "ACTIVE ", "thread id", "istory list", "has waited", "Pending", "pending", "hit rate", "ROLL BACK", "holds ",
@@ -75,6 +75,15 @@ _IPERF = re.compile(
 )
 """A stream of iperf, and what it carried in an interval."""
 
+_FIO = re.compile(
+    r"[\w./-]{1,80}: \(groupid=[0-9]+, jobs=[0-9]+\): err= *[0-9]+.*"
+    r"|(?:read|write|trim) ?: ?(?:io=|IOPS=).*"
+    r"|fsync/fdatasync/sync_file_range:|(?:clat|lat|slat|sync) percentiles \((?:nsec|usec|msec)\):"
+    r"|(?:clat|lat|slat|sync) \((?:nsec|usec|msec)\): min=.*"
+    r"|\| +[0-9.]{4,5}th=\[.*|[\w-]{1,40}: ios=[0-9]+/[0-9]+, .*util=[0-9.]+%.*"
+)
+"""What fio(1) prints of a group of jobs, in its normal output."""
+
 LONGEST = 2000
 _WRAPPED = ' \t"|+'
 """What clients print around a line of a plan."""
@@ -118,6 +127,8 @@ def report_of(line: str, before: str | None) -> str | None:
         return POOL
     if text.startswith("[") and _IPERF.fullmatch(text):
         return IPERF
+    if ("th=[" in text or "=" in text or before == FIO) and _FIO.fullmatch(text):
+        return FIO
     bare = text.strip(_WRAPPED)
     if before == PLAN and _DETAIL.fullmatch(bare):
         return PLAN

@@ -1,0 +1,349 @@
+"""What the columns of known tools say that no format reads: gstat, esxtop, dstat, ntpq, arcstat, turbostat, Ceph, atop.
+
+Standing out: a column whose meaning its manual states, beyond the bound that stands beside it below. Rows of the same name are samples
+of one thing, of which the median counts; the largest thing is told, with the middle one of the others. Normal: below the bound: nothing.
+Worked example: gstat, `ms/r` of ada2 412.1, of three others 10.9 to 12.0: "ada2 answered reads in 412 ms (ms/r), the middle one of the
+3 others 11.2 ms".
+Cost: at most `MOST_ROWS` rows. Source: gstat(8); dstat(1); ntpq(8) (offset in ms; 128 ms is the step threshold of ntpd(8)); arcstat(1);
+turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; VMware,
+vSphere Monitoring and Performance, esxtop: %RDY and %CSTP of a group are sums over its worlds (NWLD), DAVG is the time of the device.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import Seen
+
+OBSERVER = Observer(
+    "tool-tables",
+    "What do the columns of a known tool say?",
+    ("rows",),
+    {"*": "the same command for a minute, and what the tool calls the thing that stands out"},
+)
+
+MOST_ROWS = 20_000
+
+Row = dict[str, float]
+"""Figures of a row by the word of the heading."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of a row, its bound, and a sentence with {who} and {value}.
+
+    `value` makes the figure of the words of a row, None where it does not hold (an idle processor has no clock); `share` is how much
+    of what the row is about it takes.
+    """
+
+    name: str
+    unit: str
+    bound: float
+    says: str
+    value: Callable[[Row], float | None]
+    seen: Seen
+    share: Callable[[Row, float], float]
+    kind: str = "saturation"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Words that a heading has, the word under which rows have their names, and the columns."""
+
+    words: tuple[str, ...]
+    who: str | None
+    columns: tuple[Column, ...]
+    thing: str = ""
+
+
+def _of(word: str, *, idle: str | None = None) -> Callable[[Row], float | None]:
+    """Return a reader of one column; where `idle` is a column of operations, a row without any has no figure."""
+
+    def read(row: Row) -> float | None:
+        if idle is not None and row.get(idle, 0.0) < 1:
+            return None
+        return row.get(word)
+
+    return read
+
+
+def _each(word: str, among: str) -> Callable[[Row], float | None]:
+    """Return a reader of a column that is a sum over as many as another column says."""
+    return lambda row: row[word] / row[among] if word in row and row.get(among, 0.0) >= 1 else None
+
+
+def _always(share: float) -> Callable[[Row, float], float]:
+    return lambda row, value: share
+
+
+def _percent(row: Row, value: float) -> float:
+    return value / 100.0
+
+
+def _waited(row: Row, value: float) -> float:
+    """Return which part of the time in which a virtual machine wanted processors it did not get them."""
+    waited = row.get("%RDY", 0.0) + row.get("%CSTP", 0.0)
+    return waited / (waited + row.get("%RUN", 0.0)) if waited else 0.0
+
+
+def _below_clock(row: Row) -> float | None:
+    nominal, busy = row.get("TSC_MHz", 0.0), row.get("Busy%", 0.0)
+    return 100.0 * row["Bzy_MHz"] / nominal if busy >= MOSTLY and nominal and "Bzy_MHz" in row else None
+
+
+MOSTLY = 50.0
+"""Minimum part of the time in % in which a processor works before its clock tells something: an idle one may be slow."""
+
+SLOW_MS, BUSY_PCT, WAITING_PCT, STOLEN_PCT = 20.0, 90.0, 20.0, 10.0
+"""Bounds of devices and processors as of `saturation`."""
+
+_SLOW: Seen = {"counter": "disk_response_ms"}
+_BUSY: Seen = {"counter": "disk_busy_pct"}
+
+LISTINGS = (
+    Listing(
+        ("L(q)", "ops/s", "%busy", "Name"),
+        "Name",
+        (
+            Column("disk_response_ms", "ms", SLOW_MS, "{who} answered reads in {value} (ms/r)", _of("ms/r", idle="r/s"), _SLOW, _always(0.6)),
+            Column("disk_write_ms", "ms", SLOW_MS, "{who} answered writes in {value} (ms/w)", _of("ms/w", idle="w/s"), _SLOW, _always(0.6)),
+            Column("disk_busy_pct", "%", BUSY_PCT, "{who} was {value} busy (%busy)", _of("%busy", idle="ops/s"), _BUSY, _percent),
+        ),
+        "disk",
+    ),
+    Listing(
+        ("NAME", "NWLD", "%RDY"),
+        "NAME",
+        (
+            Column(
+                "vm_ready_pct", "%", 10.0, "{who} was ready to run and got no processor for {value} of the time, per world (%RDY by NWLD)",
+                _each("%RDY", "NWLD"), {"event": "vm-ready"}, _waited,
+            ),
+            Column(
+                "vm_costop_pct", "%", 3.0, "{who} was stopped until its other virtual processors had run for {value} of the time, per world (%CSTP by NWLD)",
+                _each("%CSTP", "NWLD"), {"event": "vm-costop"}, _waited,
+            ),
+            Column(
+                "vm_limited_pct", "%", 1.0, "{who} was ready to run and held back by its limit for {value} of the time, per world (%MLMTD by NWLD)",
+                _each("%MLMTD", "NWLD"), {"event": "vm-limited"}, _always(0.6),
+            ),
+            Column(
+                "vm_swap_wait_pct", "%", 5.0, "{who} waited for memory that the host had swapped out for {value} of the time (%SWPWT)",
+                _of("%SWPWT"), {"event": "vm-swapped"}, _always(0.6),
+            ),
+        ),
+        "virtual machine",
+    ),
+    Listing(
+        ("DAVG/cmd", "KAVG/cmd"),
+        None,
+        (
+            Column("disk_response_ms", "ms", SLOW_MS, "{who} answered in {value} (DAVG)", _of("DAVG/cmd"), _SLOW, _always(0.6)),
+            Column(
+                "host_queue_ms", "ms", 2.0, "a command to {who} waited {value} in the hypervisor itself (KAVG)",
+                _of("KAVG/cmd"), {"counter": "wsvc_ms"}, _always(0.4),
+            ),
+        ),
+        "device",
+    ),
+    Listing(
+        ("usr", "sys", "idl", "wai"),
+        None,
+        (
+            Column(
+                "cpu_wait_io_pct", "%", WAITING_PCT, "Processors were idle with reads or writes under way {value} of the time (wai)",
+                _of("wai"), {"counter": "cpu_wait_io_pct"}, _percent,
+            ),
+            Column(
+                "cpu_steal_pct", "%", STOLEN_PCT, "The hypervisor gave the processors to others {value} of the time (stl)",
+                _of("stl"), {"counter": "cpu_steal_pct"}, _percent,
+            ),
+        ),
+    ),
+    Listing(
+        ("remote", "refid", "reach", "offset", "jitter"),
+        "remote",
+        (
+            Column(
+                "clock_offset_ms", "ms", 128.0, "the clock is {value} away from {who} (offset)",
+                lambda row: abs(row["offset"]) if row.get("reach") and "offset" in row else None, {"event": "clock-offset"}, _always(0.6), "clock",
+            ),
+        ),
+        "server of time",
+    ),
+    Listing(
+        ("time", "read", "miss", "miss%"),
+        None,
+        (
+            Column(
+                "arc_miss_pct", "%", 30.0, "{value} of the reads missed the cache of ZFS (ARC, miss%)",
+                _of("miss%", idle="read"), {"event": "arc-misses"}, _percent,
+            ),
+        ),
+    ),
+    Listing(
+        ("CPU", "Busy%", "Bzy_MHz", "TSC_MHz"),
+        None,
+        (
+            Column(
+                "cpu_clock_missing_pct", "%", 30.0, "busy processors ran {value} below their nominal clock (Bzy_MHz against TSC_MHz)",
+                lambda row: 100.0 - x if (x := _below_clock(row)) is not None else None, {"event": "processor-below-clock"}, _always(0.6), "clock",
+            ),
+        ),
+    ),
+    Listing(
+        ("osd", "commit_latency(ms)", "apply_latency(ms)"),
+        "osd",
+        (
+            Column(
+                "osd_commit_ms", "ms", 100.0, "{who} needed {value} to commit (commit_latency)",
+                _of("commit_latency(ms)"), {"event": "osd-slow"}, _always(0.6),
+            ),
+        ),
+        "osd",
+    ),
+)  # fmt: skip
+
+_NUMBER = re.compile(r"([-+]?[0-9]+(?:\.[0-9]*)?)([KMGTPE]?)")
+_POWERS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+
+_ATOP = ("DSK", "LVM", "MDD")
+"""First cells of lines of atop about disks and volumes."""
+_ATOP_BUSY, _ATOP_AVIO = re.compile(r"busy +([0-9]{1,3})%"), re.compile(r"avio +([0-9.]+) ?(ms|us|µs|s|ns)")
+_IN_MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
+
+Figures = list[tuple[str, float, Row, dict[str, Any]]]
+"""Name of a thing, its figure, the words of its row, and the row."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield figures beyond their bounds, the largest share first."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "heading", "cells"]
+    rows = case.scan("rows", columns).head(MOST_ROWS).collect(engine="streaming").sort("artifact_id", "part", "line_no")
+    found: list[Sighting] = []
+    for _, table in groupby(rows.to_dicts(), lambda r: (r["artifact_id"], r["part"], r["heading"])):
+        listed = list(table)
+        words = [w for cell in listed[0]["heading"] for w in (cell or "").replace("|", " ").split()]
+        for listing in LISTINGS:
+            if set(listing.words) <= set(words):
+                found.extend(_listed(listing, words, listed))
+        found.extend(_atop(listed))
+    yield from sorted(found, key=lambda s: (-(s.share or 0.0), s.lines[0].line_from))
+
+
+def _listed(listing: Listing, words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    cut = [(row, cells) for row in rows if (cells := _cells(row)) is not None and len(cells) == len(words)]
+    for column in listing.columns:
+        figures: Figures = []
+        for row, cells in cut:
+            named = {w: x for w, cell in zip(words, cells, strict=True) if (x := _figure(cell)) is not None}
+            value = column.value(named)
+            if value is not None:
+                name = (
+                    cells[words.index(listing.who)].lstrip("*+#ox- ")
+                    if listing.who
+                    else _first_name(cells, listing.thing)
+                )
+                figures.append((f"{listing.thing} {name}" if name.isdigit() else name, value, named, row))
+        if figures:
+            yield from _largest(column, figures)
+
+
+def _first_name(cells: Sequence[str], thing: str) -> str:
+    """Return the first cell that is a name, where rows are about things."""
+    return next((c for c in cells if _figure(c) is None and re.search(r"[A-Za-z]", c)), "") if thing else ""
+
+
+def _largest(column: Column, figures: Figures) -> Iterator[Sighting]:
+    """Yield the thing with the largest figure, if that is beyond the bound in the median of its samples."""
+    things: dict[str, Figures] = {}
+    for one in figures:
+        things.setdefault(one[0], []).append(one)
+    middles = {name: median(value for _, value, _, _ in held) for name, held in things.items()}
+    name = max(middles, key=lambda n: middles[n])
+    value = middles[name]
+    if value < column.bound:
+        return
+    at = min(things[name], key=lambda one: abs(one[1] - value))
+    others = [v for n, v in middles.items() if n != name]
+    held = [
+        Lines(at[3]["artifact_id"], at[3]["line_no"], at[3]["line_no"], f"{name} {figure(value, column.unit)}".strip())
+    ]
+    beside = ""
+    if others:
+        middle = median(others)
+        usual = min((one for one in figures if one[0] != name), key=lambda one: abs(one[1] - middle))
+        which = f"the middle one of the {len(others):,} others" if len(others) > 1 else "the other one"
+        beside = f", {which} {figure(middle, column.unit)}"
+        held.append(Lines(usual[3]["artifact_id"], usual[3]["line_no"], usual[3]["line_no"], "a usual one"))
+    samples = len(things[name])
+    over = sum(v >= column.bound for _, v, _, _ in things[name])
+    times = f", in {over} of {samples} samples" if samples > 1 else ""
+    yield Sighting(
+        column.kind,
+        name or column.name,
+        column.says.format(who=name, value=figure(value, column.unit)) + beside + times,
+        column.name,
+        value,
+        column.unit,
+        tuple(held),
+        **place(at[3]),
+        against="its bound",
+        against_value=column.bound,
+        share=min(1.0, column.share(at[2], value)),
+        n=samples,
+        seen=(column.seen,),
+    )  # fmt: skip
+
+
+def _atop(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield the busiest disk of atop: the cells of a line name what they hold."""
+    figures: Figures = []
+    for row in rows:
+        cells = [str(c or "").strip() for c in row["cells"]]
+        busy = next((m for c in cells if (m := _ATOP_BUSY.fullmatch(c))), None)
+        if cells and cells[0] in _ATOP and busy and len(cells) > 1:
+            avio = next((m for c in cells if (m := _ATOP_AVIO.fullmatch(c))), None)
+            took = float(avio[1]) * _IN_MS[avio[2]] if avio else None
+            figures.append((cells[1], float(busy[1]), {} if took is None else {"avio": took}, row))
+    if not figures:
+        return
+    busy_column = Column("disk_busy_pct", "%", BUSY_PCT, "{who} was {value} busy", lambda row: None, _BUSY, _percent)
+    yield from _largest(busy_column, figures)
+    timed: Figures = [
+        (name, words["avio"], words, row) for name, busy, words, row in figures if "avio" in words and busy >= 1
+    ]
+    if timed:
+        took_column = Column(
+            "disk_response_ms",
+            "ms",
+            SLOW_MS,
+            "{who} took {value} for each request (avio)",
+            lambda row: None,
+            _SLOW,
+            _always(0.6),
+        )
+        yield from _largest(took_column, timed)
+
+
+def _cells(row: dict[str, Any]) -> list[str] | None:
+    """Return the words of a row, as many as its heading has; None where a cell holds more or fewer."""
+    made: list[str] = []
+    for name, cell in zip(row["heading"], row["cells"], strict=False):
+        names, words = (name or "").replace("|", " ").split(), (cell or "").replace("|", " ").split()
+        if words and len(words) != len(names):
+            return None
+        made += words or [""] * len(names)
+    return made
+
+
+def _figure(cell: str) -> float | None:
+    found = _NUMBER.fullmatch(cell)
+    return float(found[1]) * _POWERS[found[2]] if found else None
