@@ -31,6 +31,12 @@ OBSERVER = Observer("listed-values", "What stands out in a listing?", ("rows",))
 MOST_ROWS = 20_000
 """Maximum number of rows of an artifact that are looked at: a listing that people paste has fewer."""
 
+MOUNTED, FULL_PCT, FULL_SHARE = "Mounted on", 100.0, 0.5
+"""Heading of df, the percentage from which nobody but root writes, and the share of such a file system."""
+
+READ_ONLY = re.compile(r"/dev/(?:loop|sr|cd)[0-9]|.* /(?:snap|media|cdrom|mnt/iso)(?:/|$)|squashfs|iso9660|overlay ")
+"""File systems of images and discs, which are always full."""
+
 ROWS = 4
 """Minimum number of rows before one of them can be called unlike the others."""
 
@@ -166,6 +172,12 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
     yield from _errors(rows[0], columns)
 
 
+def columns_of(row: dict[str, Any]) -> Sequence[str]:
+    """Return the heading of a row's table."""
+    heading: Sequence[str] = row["heading"]
+    return heading
+
+
 def _label(row: dict[str, Any]) -> str:
     """Return what a row is about: the cells of the columns that name things, else the first that is no figure."""
     pairs = list(zip(row["heading"], row["cells"], strict=False))
@@ -214,9 +226,11 @@ def _near(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sig
         ]
         for cell in sorted(full, key=lambda c: -c.value)[:TOLD]:
             told.add(cell.line)
-            yield _cell(
+            full_up = MOUNTED in columns_of(first) and cell.value >= FULL_PCT and not READ_ONLY.match(cell.label)
+            made = _cell(
                 first, name, cell, f"{name} of {cell.label} is {cell.text}", LIMIT_SHARE, against=("all of it", 100.0)
             )
+            yield replace(made, share=FULL_SHARE, seen=({"event": "file-system-full"},)) if full_up else made
     used = next((name for name in columns if USED.fullmatch(name)), None)
     limit = next((name for name in columns if LIMIT.fullmatch(name)), None)
     if used is None or limit is None:

@@ -95,3 +95,18 @@ def test_a_cell_with_its_limit_is_told_where_it_is_near_else_the_fullest_is_a_me
 def test_a_cell_without_a_limit_or_of_another_kind_says_nothing() -> None:
     assert stats(("web", "0B / 0B"), ("db", "--")) == []
     assert stats(("web", "1.5GiB / 2GiB"), name="BLOCK I/O") == []
+
+
+@pytest.mark.parametrize(
+    ("device", "use", "full"), [("/dev/vdb1", "100%", True), ("/dev/vdb1", "97%", False), ("/dev/loop3", "100%", False)]
+)
+def test_a_full_file_system_is_one_and_an_image_is_none(device: str, use: str, full: bool) -> None:
+    row = {
+        "line_no": 2,
+        "table_no": 1,
+        "row_no": 1,
+        "heading": ["Filesystem", "Size", "Used", "Avail", "Use%", "Mounted on"],
+        "cells": [device, "90G", "90G", "0", use, "/data"],
+    }
+    made = list(observe(Case.of_tables({"rows": [row]})))
+    assert [s.seen for s in made] == [({"event": "file-system-full"},) if full else ()]

@@ -46,6 +46,7 @@ from parsers.formats.general.text.single_lines import (
     severity_of,
     stamp_of,
 )
+from parsers.formats.general.text.storage_lines import state_of
 from parsers.formats.general.text.timing_lines import timed, unit_of
 from parsers.formats.general.text.web_records import fields_of, request_of
 from parsers.provenance.prompts import is_lead, prompt_of
@@ -511,6 +512,9 @@ class Paragraphs:
                 return
             if DISK_FAILS.fullmatch(line.strip()):
                 self._log(no, state.get("now"), line.strip(), "FATAL")
+                return
+            if said := state_of(line):
+                self._log(no, state.get("now"), line.strip(), said)
                 return
             of_resolved = "transaction" in line or line.lstrip(" \t").startswith("Sending ")
             if of_resolved and len(line) <= LONGEST and RESOLVED.fullmatch(line.strip()):

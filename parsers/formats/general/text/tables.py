@@ -42,6 +42,9 @@ _HOP = re.compile(
 """A report of mtr and its rows, also with the number of the autonomous system (-z) in front of the host."""
 
 _WORD = re.compile(r"\S+")
+_DF = re.compile(r"(?P<columns>Filesystem(?: +[A-Za-z0-9%()-]+){3,8}) +(?P<last>Mounted on)[ \t]*")
+"""Heading of df, whose last column has a name of two words."""
+
 _LVM = re.compile(r"[ \t]*(?:LV +VG +Attr +LSize|VG +#PV +#LV|PV +VG +Fmt)\b")
 """Headings of lvs, vgs and pvs, whose rows leave cells empty."""
 
@@ -49,7 +52,7 @@ _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
 Shape = dict[str, Any]
-"""How a table is cut: `mode` (bar, tab, wide, words, mtr, ruled, profile), `heading`, `starts` of its cells. JSON-able.
+"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, ruled, profile), `heading`, `starts` of its cells. JSON-able.
 
 Where rows end with a remark that has no word in the heading, `remark` is true and the heading's last cell is empty.
 """
@@ -95,6 +98,9 @@ def table_at(lines: Sequence[str]) -> Shape | None:
     if found := _MTR.fullmatch(first):
         shape = {"mode": "mtr", "heading": [found["host"], *found["columns"].split()], "starts": []}
         return shape if row_of(shape, below[0]) else None
+    if found := _DF.fullmatch(first):
+        shape = {"mode": "df", "heading": [*found["columns"].split(), found["last"]], "starts": []}
+        return shape if any(row_of(shape, line) for line in below) else None
     if _LVM.match(first):
         words = list(_WORD.finditer(first))
         shape = {"mode": "under", "heading": [w[0] for w in words], "starts": [w.start() for w in words]}
@@ -210,6 +216,9 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
         return cells if len(cells) == len(heading) else None
     if mode == "bar" and "|" not in line and "│" not in line:
         return None
+    if mode == "df":
+        cells = line.split(None, len(heading) - 1)
+        return cells if len(cells) == len(heading) and cells[-2].rstrip("%-").isdigit() | (cells[-2] == "-") else None
     if mode == "profile":
         return profile_lists.cells_of(heading, line)
     if mode == "ruled":

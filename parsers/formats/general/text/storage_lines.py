@@ -1,0 +1,54 @@
+"""Lines by which listings of arrays, paths and clusters of disks say that something fails or is being rebuilt.
+
+They have neither a stamp nor words that a program complains with: multipath -ll, storcli, MegaCli, ssacli, mdadm --detail, /proc/mdstat
+and `ceph health`. Source: multipath(8), "path groups"; Broadcom StorCLI manual (states of virtual and physical drives); HPE Smart Storage
+Administrator CLI guide; md(4), mdadm(8); Ceph documentation, Health checks.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 300
+
+_PATH = r"(?:[0-9]{1,5}:[0-9]{1,5}:[0-9]{1,5}:[0-9]{1,20}|#:#:#:#)[ \t]+\S+[ \t]+\S+[ \t]+"
+FAILS = re.compile(
+    rf"[|`+\\_ \t-]*{_PATH}(?:\[?failed\]?[ \t]*\[?\w.*|(?:\[?active\]?|\[?undef\]?)[ \t]*\[?(?:faulty|shaky|i/o timeout)\b.*|\S+[ \t]+\S+[ \t]+offline)"
+    r"|[0-9]+/[0-9]+[ \t]+RAID[0-9]+[ \t]+(?:Dgrd|Pdgd|OfLn)[ \t].*"
+    r"|[0-9 ]+:[0-9]+[ \t]+[0-9]+[ \t]+(?:Offln|UBad|Failed|Msng|UBUnsp)[ \t].*"
+    r"|State[ \t]*:[ \t]*(?:Degraded|Partially Degraded|Offline|Failed)"
+    r"|State[ \t]*:[ \t]*(?:clean|active|active-idle|write-pending|broken), (?:degraded|FAILED)\b.*"
+    r"|Firmware state: (?:Failed|Offline|Unconfigured\(bad\)).*"
+    r"|(?:Media Error|Predictive Failure) Count: [1-9][0-9]*"
+    r"|logicaldrive [0-9]+ \(.*, (?:Interim Recovery Mode|Failed|Ready for Rebuild)[,)].*"
+    r"|physicaldrive \S+ \(.*, (?:Failed|Predictive Failure)[,)].*"
+    r"|(?:Battery/Capacitor Status|Cache Status|Capacitor Status): (?:Failed|Temporarily Disabled|Permanently Disabled|Not Configured).*"
+    r"|[0-9]+ blocks (?:super \S+ )?.*\[[0-9]+/[0-9]+\] \[U{0,200}_[U_]{0,200}\].*"
+    r"|[0-9]+ (?:nearfull|backfillfull|full) osd\(s\)|[0-9]+ osds? down|[0-9]+ hosts? \([0-9]+ osds\) down"
+    r"|(?:Degraded data redundancy|Reduced data availability): .*"
+)
+"""A path, disk, array or cache that does not work, or a store that has lost some."""
+
+REBUILDS = re.compile(
+    r"[0-9 ]+:[0-9]+[ \t]+[0-9]+[ \t]+(?:Rbld|Cpybck)[ \t].*"
+    r"|Firmware state: (?:Rebuild|Copyback).*|Rebuild Progress on .*"
+    r"|logicaldrive [0-9]+ \(.*, Recovering, .*|physicaldrive \S+ \(.*, Rebuilding[,)].*"
+    r"|\[[=>.]{3,100}\][ \t]+(?:recovery|resync|reshape)[ \t]*=[ \t]*[0-9.]+% .*|(?:Rebuild|Resync|Reshape) Status : [0-9]+% complete"
+)
+"""An array that is being rebuilt."""
+
+
+def state_of(line: str) -> str | None:
+    """Return the severity of a line that tells such a state, None for any other.
+
+    >>> state_of("|- 3:0:0:2 sdk 8:160 failed faulty running"), state_of("|- 3:0:0:2 sdk 8:160 active ready running")
+    ('ERROR', None)
+    >>> state_of("[=>....]  recovery = 4.2% (800/20000) finish=90.1min speed=120K/sec"), state_of("100 blocks super 1.2 [2/2] [UU]")
+    ('WARNING', None)
+    >>> state_of("2/3   RAID5 Dgrd  RW     Yes     RWBD  -   ON  5.0 TB vol"), state_of("2/3   RAID5 Optl  RW     Yes")
+    ('ERROR', None)
+    """
+    text = line.strip()
+    if len(text) > LONGEST:
+        return None
+    return "ERROR" if FAILS.fullmatch(text) else "WARNING" if REBUILDS.fullmatch(text) else None
