@@ -127,8 +127,11 @@ def kernel_reports(case: CaseTables) -> Iterator[Sighting]:
         key = (row["artifact_id"], row["host"], what, where)
         groups.setdefault(key, []).append(Reported(row, who, float(limit) if limit else None, below))
     dumped = sum(len(held) for (_, _, what, _), held in groups.items() if what in DUMPED)
-    for (_, _, what, _), held in groups.items():
-        yield _report(what, held, len(held) / dumped if what in DUMPED else REPORTED)
+    told: dict[int, float] = {}
+    for (artifact, _, _, _), held in groups.items():
+        told[artifact] = told.get(artifact, 0.0) + max((one.limit or 0.0 for one in held), default=0.0)
+    for (artifact, _, what, _), held in groups.items():
+        yield _report(what, held, len(held) / dumped if what in DUMPED else REPORTED, told[artifact])
 
 
 def _below(case: CaseTables, row: Mapping[str, Any]) -> Below:
@@ -177,7 +180,7 @@ def _take_head(below: Below, line: int, text: str) -> None:
         below.ticks.append((line, int(found["cpu"]), int(found["ticks"])))
 
 
-def _report(what: str, held: Sequence[Reported], share: float) -> Sighting:
+def _report(what: str, held: Sequence[Reported], share: float, told_s: float) -> Sighting:
     rows = [one.row for one in held]
     limits = [one.limit for one in held if one.limit is not None]
     below = next((one.below for one in held if one.below.frames), held[0].below)
@@ -213,6 +216,7 @@ def _report(what: str, held: Sequence[Reported], share: float) -> Sighting:
         against="no report",
         against_value=0.0,
         seconds=longest,
+        of_s=told_s if longest is not None else None,
         share=None if longest is not None else share,
         n=len(rows),
         seen=(*at, {"log": str(rows[0]["text"])}),

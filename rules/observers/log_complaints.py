@@ -53,7 +53,7 @@ PERMANENT = ("P", "PERM", "PERF", "PEND")
 WORDS = (
     r"(?i)\b(?:error|fatal|panic|fail(?:ed|ure|s)?|cannot|can't|could not|couldn't|unable to|refused|denied|rejected|timed? ?out"
     r"|not respond\w*|unreachable|out of (?:memory|space)|no space left|no such device|killed process|corrupt\w*|abort\w*|terminated"
-    r"|exceeded|too many|deadlock|not complete|blocked for more|lockup|stall(?:s|ed)|overflow|dropp(?:ed|ing)|dropped|lost|reset by"
+    r"|exceeded|too many|deadlock|not complete|blocked for more|lockup|stall(?:s|ed)?|overflow|dropp(?:ed|ing)|dropped|lost|reset by"
     r"|exhausted|reserved for|insufficient|throttl\w+|degraded|offline|retrying|retries|hung|unresponsive|exception|traceback"
     r"|segfault|segmentation fault|evict\w*|expired|closed by (?:remote|peer|foreign)|temporarily unavailable|not permitted|no route to host"
     r"|unhealthy|back-?off|crash\w*|servfail|status=[1-9]\w*|code=killed|exited? (?:with )?(?:code|status)[ =:]+[1-9]\d*|bus error"

@@ -45,8 +45,8 @@ class Measure:
 
     `value` is computed per sample; it stands out where it is at least `bound` (`low`: at most). `kind` is the kind of the
     sighting, `says` a sentence with {value}, {worst}, {n}, {of}, {who}. `share_of` turns the value into a share (100 for
-    percent); without it the share is that of the samples in which the value is at least `felt` (None: no share). One
-    that is not `shown` never stands out. One that is `told` beside another fills no line where it is within its bound.
+    percent), `of` by what it is a part of in each sample; without them the share is that of the samples in which the value
+    is at least `felt` (None: no share). One that is not `shown` never stands out. One that is `told` beside another fills no line where it is within its bound.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Measure:
     says: str
     subject: str
     share_of: float | None = None
+    of: pl.Expr | None = None
     felt: float | None = None
     low: bool = False
     kind: str = "saturation"
@@ -95,6 +96,7 @@ def worst(
                 beyond.sum().alias("n"),
                 (v >= m.felt if m.felt is not None else pl.lit(None, pl.Boolean)).mean().alias("felt"),
                 v.median().alias("median"),
+                (v / m.of if m.of is not None else pl.lit(None, pl.Float64)).median().alias("of_part"),
                 v.get(at).alias("worst"),
                 pl.col("clock").drop_nulls().first(),
                 pl.col("line_no").get(at),
@@ -152,12 +154,19 @@ def made_of(m: Measure, row: Mapping[str, Any], stands: bool, who: str) -> Sight
         t_to=row["t_to"],
         against="its bound",
         against_value=m.bound,
-        share=min(1.0, max(0.0, row["median"] / m.share_of)) if m.share_of else row["felt"],
+        share=_share(m, row),
         n=row["n"],
         seen=m.seen if stands else (),
         normal=not stands,
         beside=_beside(m, row),
     )
+
+
+def _share(m: Measure, row: Mapping[str, Any]) -> float | None:
+    if not m.share_of:
+        return float(row["felt"]) if row["felt"] is not None else None
+    part = float(row["of_part"] if row["of_part"] is not None else row["median"] / m.share_of)
+    return min(1.0, max(0.0, part))
 
 
 def _beside(m: Measure, row: Mapping[str, Any]) -> str | None:

@@ -75,6 +75,15 @@ _INTERRUPTS = pl.sum_horizontal("irq", "soft")
 
 _IDLE = pl.col("idle").fill_null(100.0 - pl.col("usr") - pl.col("sys"))
 
+_WANTED = pl.when(pl.col("idle").is_not_null()).then(100.0 - pl.col("idle") - pl.col("wa").fill_null(0.0))
+"""Part of the time in % in which a guest wanted a processor, whether it got it or not."""
+
+_OPERATIONS = pl.col("r_ps") + pl.col("w_ps")
+_OF_READS_AND_WRITES = pl.when(_OPERATIONS > 0).then(
+    (pl.col("r_resp_ms") * pl.col("r_ps") + pl.col("w_resp_ms") * pl.col("w_ps")) / _OPERATIONS
+)
+"""Mean time of all reads and writes, as iostat printed it (await) before it told them apart."""
+
 HOST = (
     Measure(
         "cpu_busy_pct",
@@ -151,6 +160,7 @@ HOST = (
         "The hypervisor gave the processors to others {value} of the time ({worst} at worst)",
         "st",
         100.0,
+        of=_WANTED,
         seen=({"counter": "cpu_steal_pct"},),
     ),
     Measure(
@@ -235,7 +245,7 @@ DEVICE = (
     ),
     Measure(
         "disk_response_ms",
-        pl.coalesce("resp_ms", "asvc_ms", "r_resp_ms", "w_resp_ms"),
+        pl.coalesce("resp_ms", "asvc_ms", _OF_READS_AND_WRITES, "r_resp_ms", "w_resp_ms"),
         "ms",
         SLOW_MS,
         "{who} answered in {value} ({worst} in the worst of {of} samples)",

@@ -467,7 +467,7 @@ def test_strange_listings_around_an_output_are_not_its_lines():
     array = (f"# mdadm --detail /dev/md0\n{ARRAY}\n", "text")
     found = parts_of(text)
     assert [p for p in found if p[2] != "text"] == places(plain, disks, (f"{TOP}\n...", "prstat"), disks)
-    assert [p[:2] for p in found if p[2] == "text"][0] == places(plain, array)[0][:2]
+    assert next(p[:2] for p in found if p[2] == "text") == places(plain, array)[0][:2]
 
 
 @pytest.mark.parametrize(

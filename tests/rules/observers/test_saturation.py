@@ -201,3 +201,15 @@ def test_swap_that_nobody_can_reserve_is_full_however_empty_its_devices(left: fl
     assert made.seen == (({"counter": "virtual_swap_full_pct"},) if full else ())
     assert "40 kB of these were only reserved" in (made.beside or "")
     assert made.lines[-1].line_from == 7
+
+
+@pytest.mark.parametrize(("idle", "wait", "stolen", "share"), [(20.0, 0.0, 60.0, 0.75), (30.0, 30.0, 20.0, 0.5)])
+def test_stolen_time_is_a_part_of_what_the_guest_wanted(idle: float, wait: float, stolen: float, share: float) -> None:
+    made = seen(vmstat=[{"idle": idle, "wa": wait, "st": stolen}])["cpu_steal_pct"]
+    assert (made.value, made.share) == (pytest.approx(stolen), pytest.approx(share))
+
+
+def test_a_device_answers_as_its_reads_and_writes_together_do() -> None:
+    row = {"device": "sdk", "r_ps": 10.0, "w_ps": 30.0, "r_resp_ms": 2.0, "w_resp_ms": 82.0}
+    assert seen(iostat=[row])["disk_response_ms"].value == pytest.approx(62.0)
+    assert seen(iostat=[row | {"r_ps": 0.0, "r_resp_ms": 0.0}])["disk_response_ms"].value == pytest.approx(82.0)
