@@ -44,7 +44,8 @@ UNLIMITED = 2.0**48
 PAIRS = (
     (r"(.*)_count$", r"\1_max"),
     (r"memory\.usage_in_bytes", "memory.limit_in_bytes"),
-    (r"memory\.current", "memory.(?:max|high)"),
+    (r"memory\.current", "memory.max"),
+    (r"memory\.current", "memory.high"),
     (r"memory\.max_usage_in_bytes", "memory.limit_in_bytes"),
     (r"pids\.current", "pids.max"),
     (r"scur", "slim"),

@@ -1,8 +1,9 @@
-"""Lines by which listings of arrays, paths and clusters of disks say that something fails or is being rebuilt.
+"""Lines by which listings of arrays, paths, clusters of disks and of a board say that something fails or is being rebuilt.
 
-They have neither a stamp nor words that a program complains with: multipath -ll, storcli, MegaCli, ssacli, mdadm --detail, /proc/mdstat
-and `ceph health`. Source: multipath(8), "path groups"; Broadcom StorCLI manual (states of virtual and physical drives); HPE Smart Storage
-Administrator CLI guide; md(4), mdadm(8); Ceph documentation, Health checks.
+They have neither a stamp nor words that a program complains with: multipath -ll, storcli, MegaCli, ssacli, mdadm --detail, /proc/mdstat,
+`ceph health` and `ipmitool sel list`. Source: multipath(8), "path groups"; Broadcom StorCLI manual (states of virtual and physical drives); HPE Smart Storage
+Administrator CLI guide; md(4), mdadm(8); Ceph documentation, Health checks;
+ipmitool(1), sel; IPMI 2.0, table 42-3 (events of sensors).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ FAILS = re.compile(
     r"|[0-9]+ blocks (?:super \S+ )?.*\[[0-9]+/[0-9]+\] \[U{0,200}_[U_]{0,200}\].*"
     r"|[0-9]+ (?:nearfull|backfillfull|full) osd\(s\)|[0-9]+ osds? down|[0-9]+ hosts? \([0-9]+ osds\) down"
     r"|(?:Degraded data redundancy|Reduced data availability): .*"
+    r"|[0-9a-f]{1,8} \| +[0-9/]{8,10} \| [0-9:]{8}(?: [A-Z]{2,5})? \| [^|]{3,60} \| (?:(?:Unc|C)orrectable ECC[^|]*|Throttled|IERR|Thermal Trip"
+    r"|Bus (?:Fatal|Correctable|Uncorrectable|Degraded)[^|]*|[^|]*(?:lost|Lost|Predictive [Ff]ailure|Drive Fault|Failure detected))[^|]*\| Asserted.*"
 )
 """A path, disk, array or cache that does not work, or a store that has lost some."""
 

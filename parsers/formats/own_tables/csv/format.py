@@ -96,6 +96,8 @@ def claim(head: Head) -> Claim | None:
     separator, width, header = shape
     if separator == "|" and any(map(_ruled, lines[:4])):
         return None  # the columns of a client (psql), which aligns them
+    if separator == "|" and 2 * sum("| Asserted" in x or "| Deasserted" in x for x in lines) > len(lines):
+        return None  # the event log of a board (ipmitool sel list)
     if separator == "," and 2 * sum(re.match(FRACTION, x) is not None for x in lines) > len(lines):
         return None  # a log whose stamps have a comma before their fraction
     rows = [cells for cells in (split(x, separator) for x in lines[1 if header else 0 :]) if len(cells) == width]

@@ -22,6 +22,8 @@ FAILS = (
     ("      physicaldrive 1I:1:4 (port 1I:box 1:bay 4, SAS HDD, 2 TB, Predictive Failure)", "disk-error"),
     ("   Battery/Capacitor Status: Failed (Replace Batteries/Capacitors)", "flush-wait"),
     ("      976630464 blocks super 1.2 [2/1] [_U]", "disk-error"),
+    ("  3 | 02/09/2026 | 08:00:01 | Memory #0x41 | Correctable ECC | Asserted", "hardware-error"),
+    ("  4 | 02/09/2026 | 08:00:09 | Processor #0x61 | Throttled | Asserted", "frequency-throttled"),
 )
 REBUILT = (
     "252:7     9 Rbld   3   1.818 TB SATA HDD N   N  512B DISK        U  -",
@@ -41,6 +43,7 @@ WORKS = (
     "      logicaldrive 2 (5.4 TB, RAID 5, OK)",
     "   Battery/Capacitor Status: OK",
     "      976630464 blocks super 1.2 [2/2] [UU]",
+    "  5 | 02/09/2026 | 08:01:00 | Power Supply #0x71 | Presence detected | Asserted",
     "State of the art: degraded service is better than none",
 )
 
