@@ -18,6 +18,8 @@ from itertools import groupby
 from statistics import median
 from typing import Any
 
+import polars as pl
+
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen
@@ -226,7 +228,13 @@ Figures = list[tuple[str, float, Row, dict[str, Any]]]
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield figures beyond their bounds, the largest share first."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "heading", "cells"]
-    rows = case.scan("rows", columns).head(MOST_ROWS).collect(engine="streaming").sort("artifact_id", "part", "line_no")
+    filled = (pl.col("heading").list.len() > 0) & (pl.col("cells").list.len() > 0)
+    rows = (
+        case.scan("rows", columns, filled)
+        .head(MOST_ROWS)
+        .collect(engine="streaming")
+        .sort("artifact_id", "part", "line_no")
+    )
     found: list[Sighting] = []
     for _, table in groupby(rows.to_dicts(), lambda r: (r["artifact_id"], r["part"], r["heading"])):
         listed = list(table)
