@@ -41,6 +41,9 @@ TUNNELS = (4789, 8472, 6081)
 ALIKE, SPREAD = 5, 0.2
 """Minimum number of silences, and their largest relative spread, by which they are told as of one length."""
 
+ASKED = 2
+"""Minimum number of times that a client repeated its SYN to an end from which nothing came: one may be lost."""
+
 KINDS = ("syn", "again", "answer", "pause", "rest")
 CONNECTION = [*PLACE_COLUMNS, "part", "conn"]
 
@@ -71,9 +74,13 @@ def silences(case: CaseTables) -> Iterator[Sighting]:
     rest_of = {key: float(rows["gap"].sum()) for key, rows in rests.group_by("artifact_id", "conn")}
     of = {(a, c): max(0.0, span - rest_of.get((a, c), 0.0)) for a, c, span in spans.iter_rows()}
     normal = {(a, h, s, p): (n, middle) for a, h, s, p, n, middle in usual.iter_rows()}
+    silent = _silent(case, long)
     for _, rows in long.filter(kind != "rest").group_by(server, maintain_order=True):
         whole = sum(of.get(key, 0.0) for key in rows.select("artifact_id", "conn").unique().iter_rows())
-        yield _sighting(rows, normal, whole)
+        first = rows.row(0, named=True)
+        yield _sighting(
+            rows, normal, whole, never=(first["artifact_id"], first["server"], first["server_port"]) in silent
+        )
     for _, rows in rests.group_by("artifact_id", maintain_order=True):
         first = rows.row(0, named=True)
         n = rows["conn"].n_unique()
@@ -90,6 +97,18 @@ def silences(case: CaseTables) -> Iterator[Sighting]:
             n=rows.height,
             idle="waits until the client asks again",
         )
+
+
+def _silent(case: CaseTables, long: pl.DataFrame) -> set[tuple[Any, ...]]:
+    """Return the ends that clients asked to connect `ASKED` times in vain and that sent no packet at all: artifact, address, port."""
+    end = ["artifact_id", "server", "server_port"]
+    asked = long.filter((pl.col("kind") == "syn") & pl.col("by_client"))
+    often = asked.group_by(end).agg(pl.len().alias("n")).filter(pl.col("n") >= ASKED).drop("n")
+    if often.is_empty():
+        return set()
+    sent = case.scan("packets", ["artifact_id", "src", "sport"]).rename({"src": "server", "sport": "server_port"})
+    spoke = sent.join(often.lazy(), on=end, how="semi").select(end).unique().collect(engine="streaming")
+    return set(often.join(spoke, on=end, how="anti").iter_rows())
 
 
 def turns(case: CaseTables) -> Iterator[Sighting]:
@@ -301,8 +320,13 @@ def _shown(rows: pl.DataFrame) -> list[dict[str, Any]]:
     return list(chosen.unique("line_no", maintain_order=True).iter_rows(named=True))
 
 
-def _sighting(rows: pl.DataFrame, normal: Mapping[tuple[Any, ...], tuple[int, float]], whole: float) -> Sighting:
-    """Return the sighting of the silences of one kind at one server, the longest first."""
+def _sighting(
+    rows: pl.DataFrame, normal: Mapping[tuple[Any, ...], tuple[int, float]], whole: float, *, never: bool = False
+) -> Sighting:
+    """Return the sighting of the silences of one kind at one server, the longest first.
+
+    `never` says that nothing at all came from that server.
+    """
     first = rows.row(0, named=True)
     took, end, client = figure(first["gap"], "s"), _end(first), first["client"]
     sender, receiver = (client, end) if first["by_client"] else (end, client)
@@ -324,11 +348,13 @@ def _sighting(rows: pl.DataFrame, normal: Mapping[tuple[Any, ...], tuple[int, fl
     if middle is not None:
         others = f"{n:,} answers" if n > 1 else "answer"
         text += f", the other {others} came after {figure(middle, 's')} (median)"
+    if never and first["kind"] == "syn":
+        text += ", and no packet came back"
     # A pause is a side's own business: it is told, but not as time that somebody lost.
     lost = first["kind"] != "pause"
     port: Seen = {"port": first["server_port"]}
     forms: dict[str, tuple[Seen, ...]] = {
-        "syn": ({"counter": "TCPSynRetrans"},),
+        "syn": ({"event": "syn-unanswered"},) if never else ({"counter": "TCPSynRetrans"},),
         "again": (
             ({"port": 53, "seconds": round(first["gap"], 6)},) if first["server_port"] == 53
             else ({"event": "datagram-repeated"},) if first["udp"] else ({"counter": "RetransSegs"},)

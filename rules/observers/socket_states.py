@@ -13,7 +13,8 @@ listen(2); Stevens, TCP/IP Illustrated 1, 18.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -36,6 +37,16 @@ OBSERVER = Observer(
 
 WAITING_B = 32_768.0
 """Minimum bytes in a queue that stand out: half of what a socket takes without any tuning."""
+
+UNREAD, UNREAD_B = 3, 1024.0 * 1024
+"""Minimum number of sockets of one end in which much is unread, or bytes in one, from which the reader is what is slow."""
+
+HALF = 0.5
+"""Share of what says who is slow, but not how much of the time that takes."""
+
+RESENT_PCT, RESENT_B = 3.0, 1024.0 * 1024
+"""Minimum part in % of what a connection sent that it sent again, and minimum bytes sent, to call its path lossy: at 3 % TCP
+keeps 1.22 / 0.03 ** 0.5 = 7 segments on their way (Mathis et al. 1997)."""
 
 DOUBLED = 2
 """Minimum number of times that a time-out was doubled: after one lost segment it is doubled once."""
@@ -89,6 +100,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     )
     yield from _queues(rows)
     yield from _unanswered(case, rows)
+    yield from _resent(case, rows)
     yield from _states(rows)
 
 
@@ -110,7 +122,11 @@ def _queues(rows: pl.LazyFrame) -> Iterator[Sighting]:
     datagrams = ((pl.col("proto").fill_null("") == "udp") | (pl.col("state") == "UNCONN")).fill_null(value=False)
     connected = ~listens & (pl.col("peer_port").is_not_null() | (datagrams & pl.col("local_port").is_not_null()))
     for column, whose in (("recvq", "that its program has not read"), ("sendq", "that the other end has not taken")):
-        for row in _longest(rows.filter(connected & (pl.col(column) >= WAITING_B)), column):
+        waiting = _longest(rows.filter(connected & (pl.col(column) >= WAITING_B)), column)
+        alike = Counter(_same_end(row) for row in waiting)
+        for row in waiting:
+            streams = row["peer_port"] is not None and row["proto"] != "udp"
+            slow = column == "recvq" and streams and (alike[_same_end(row)] >= UNREAD or row[column] >= UNREAD_B)
             peer = f" (peer {_end(row, 'peer')})" if row["peer_port"] is not None else ""
             ends = f"{_end(row, 'local')}{peer}"
             yield _sighting(
@@ -123,34 +139,75 @@ def _queues(rows: pl.LazyFrame) -> Iterator[Sighting]:
                 row[column],
                 WAITING_B,
                 "a queue that drains",
+                event="bytes-unread" if slow else None,
             )
 
 
-def _unanswered(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield the connections whose bytes wait for an acknowledgement that does not come, with how often that was awaited anew."""
-    names = ("backoff", "lastack")
+def _same_end(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what sockets of one reader have in common: its program, or the end that is the same for all."""
+    own = (row["local_port"] or 0) <= (row["peer_port"] or 0)
+    return row["artifact_id"], row["comm"] or (row["local_port"] if own else (row["peer_ip"], row["peer_port"]))
+
+
+def _resent(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield the connections that sent a large part again, the largest part first."""
+    names = ("bytes_sent", "bytes_retrans", "cwnd", "rtt")
+    part = 100 * pl.col("bytes_retrans") / pl.col("bytes_sent")
+    for row in _longest(
+        _with_figures(case, rows, names, (pl.col("bytes_sent") >= RESENT_B) & (part >= RESENT_PCT)), "bytes_retrans"
+    ):
+        pct = 100 * row["bytes_retrans"] / row["bytes_sent"]
+        told = [f"its window is {row['cwnd']:,.0f} segments"] if row["cwnd"] else []
+        yield Sighting(
+            "loss",
+            _end(row, "peer"),
+            f"{_end(row, 'local')} sent {figure(pct, '%')} of its bytes to {_end(row, 'peer')} again:"
+            f" {row['bytes_retrans']:,.0f} of {row['bytes_sent']:,.0f}",
+            "resent_pct",
+            pct,
+            "%",
+            (Lines(row["artifact_id"], row["line_no"], max(row["line_no"], row["below"]), "sent again"),),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_local"],
+            against="what is normal",
+            against_value=RESENT_PCT,
+            share=min(1.0, HALF + pct / 200),
+            seen=({"event": "connection-loses-segments"},),
+            beside="; ".join(told) or None,
+            joins="resent",
+            short=f"{figure(pct, '%')} to {_end(row, 'peer')}",
+        )
+
+
+def _with_figures(case: CaseTables, rows: pl.LazyFrame, names: Sequence[str], such: pl.Expr) -> pl.LazyFrame:
+    """Return the sockets whose figures (ss -i) are `such`, with these; figures stand on the line of their socket or below it."""
     figures = (
         case.scan(
             "counters",
-            ["artifact_id", "part", "line_no", "name", "value"],
+            ["artifact_id", "part", "line_no", "name", "value", "grp"],
             pl.col("name").is_in(names) & (pl.col("grp") == "ss_tcp"),
         )
         .group_by("artifact_id", "part", "line_no")
         .agg(pl.col("value").filter(pl.col("name") == n).last().alias(n) for n in names)
-        .filter(pl.col("backoff") >= DOUBLED)
-        .top_k(1_000, by="backoff")
+        .filter(such)
+        .top_k(1_000, by=names[0])
         .collect(engine="streaming")
         .sort("line_no")
     )
     if figures.is_empty():
-        return
-    # The figures stand on the line of their socket or below it.
-    sockets = rows.with_columns(pl.col("line_no").alias("at")).collect(engine="streaming").sort("line_no")
+        return rows.filter(False).with_columns(below=pl.lit(0), **{n: pl.lit(0.0) for n in names})
+    sockets = rows.collect(engine="streaming").sort("line_no")
     near = figures.rename({"line_no": "below"}).join_asof(
-        sockets, left_on="below", right_on="line_no", by=["artifact_id", "part"], strategy="backward"
+        sockets, left_on="below", right_on="line_no", by=["artifact_id", "part"], strategy="backward", coalesce=False
     )
-    waiting = near.filter((pl.col("sendq") > 0) & pl.col("peer_port").is_not_null() & (pl.col("state") != "LISTEN"))
-    for row in _longest(waiting.lazy(), "sendq"):
+    return near.filter(pl.col("peer_port").is_not_null() & (pl.col("state") != "LISTEN")).lazy()
+
+
+def _unanswered(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield the connections whose bytes wait for an acknowledgement that does not come, with how often that was awaited anew."""
+    doubled = _with_figures(case, rows, ("backoff", "lastack"), pl.col("backoff") >= DOUBLED)
+    for row in _longest(doubled.filter(pl.col("sendq") > 0), "sendq"):
         ends = f"{_end(row, 'local')} (peer {_end(row, 'peer')})"
         since = f"; nothing was acknowledged for {figure(row['lastack'] / 1000, 's')}" if row["lastack"] else ""
         text = f"{row['sendq']:,} bytes stand in the send queue of {ends}, whose time-out has been doubled {figure(row['backoff'], 'count')} times{since}"
@@ -181,7 +238,15 @@ def _end(row: Mapping[str, Any], side: str) -> str:
 
 
 def _sighting(
-    row: Mapping[str, Any], subject: str, text: str, name: str, unit: str, value: float, against: float, what: str
+    row: Mapping[str, Any],
+    subject: str,
+    text: str,
+    name: str,
+    unit: str,
+    value: float,
+    against: float,
+    what: str,
+    event: str | None = None,
 ) -> Sighting:
     who = f", program {row['comm']}" if row["comm"] else ""
     return Sighting(
@@ -197,8 +262,8 @@ def _sighting(
         t_to=row["t_local"],
         against=what,
         against_value=against,
-        share=1.0 if name == "accept_queue" else None,
-        seen=({"counter": name},),
+        share=1.0 if name == "accept_queue" else HALF if event else None,
+        seen=({"event": event},) if event else ({"counter": name},),
         joins=name,
         short=f"{figure(value, unit)} at {subject}",
     )
@@ -222,6 +287,7 @@ def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
             pl.col("comm").drop_nulls().mode().first(),
             pl.col("t_local").min(),
             (pl.col("recvq").sum() + pl.col("sendq").sum()).alias("waiting"),
+            pl.col("recvq").sum().alias("unread"),
             (pl.col("recvq").null_count() + pl.col("sendq").null_count()).alias("unknown"),
         )
         .with_columns(pl.col("n").sum().over("artifact_id", "sample", "own", "ip", "port").alias("of"))
@@ -233,6 +299,9 @@ def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
     for row in found.iter_rows(named=True):
         least, means = LEAST.get(row["state"], (None, ""))
         stands = least is not None and row["n"] >= least
+        if row["state"] == "CLOSE_WAIT" and row["n"] >= UNREAD and row["unread"] > row["n"]:
+            stands = True  # The program neither closes nor reads what came before the end, which counts as one byte.
+        leaks = stands and row["state"] == "CLOSE_WAIT" and row["n"] >= HALF * row["of"]
         if not stands and row["n"] < (OPEN if row["state"] == "ESTABLISHED" else MANY):
             continue
         told[row["artifact_id"]] = told.get(row["artifact_id"], 0) + 1
@@ -256,8 +325,13 @@ def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
             t_to=row["t_local"],
             against="the usual number" if least else "sockets of the same end",
             against_value=float(least or row["of"]),
+            share=HALF if leaks else None,
             n=row["n"],
-            seen=({"counter": f"sockets_{row['state'].lower()}"},) if stands else (),
+            seen=({"event": "sockets-left-open"},)
+            if leaks
+            else ({"counter": f"sockets_{row['state'].lower()}"},)
+            if stands
+            else (),
             normal=not stands,
             beside=_waiting(row) if row["state"] == "ESTABLISHED" else None,
         )

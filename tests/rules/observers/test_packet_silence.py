@@ -51,13 +51,13 @@ def test_a_client_that_thinks_is_idle() -> None:
     assert made.headline == "1 connection rested until the next request in 1 gaps, the longest 59.990 s"
 
 
-def test_a_syn_that_is_sent_again_is_a_ladder() -> None:
+def test_a_syn_to_which_nothing_comes_back_is_a_ladder() -> None:
     syn = {"flags": "S", "len": 0, "seq": 7}
     (made,) = packets((0.0, True, syn), (1.0, True, syn), (3.0, True, syn), (7.0, True, syn))
     assert made.headline == (
-        "10.0.0.1 sent its SYN to 10.0.0.9:1521 again after 4.000 s, 3 such silences 7.000 s together"
+        "10.0.0.1 sent its SYN to 10.0.0.9:1521 again after 4.000 s, 3 such silences 7.000 s together, and no packet came back"
     )
-    assert recognise(**made.seen[0])[0].mechanism == "packet-loss"
+    assert recognise(**made.seen[0])[0].mechanism == "packets-dropped"
 
 
 def test_an_answer_to_a_syn_sent_again_is_the_servers() -> None:
@@ -183,3 +183,16 @@ def test_a_datagram_that_is_sent_again_was_dropped_or_not_served() -> None:
     assert made.headline.startswith("10.0.0.1 sent the same to 10.0.0.9:1521 again after 5.000 s")
     (known,) = recognise(**made.seen[0])
     assert (known.mechanism, known.strength) == ("packets-dropped", "shape")
+
+
+def syns(*, answered: bool, times: int = 4) -> list[Sighting]:
+    syn: dict[str, Any] = {"flags": "S", "len": 0, "seq": 7}
+    asked = [(2.0**n, True, syn) for n in range(times)]
+    answer = [(2.0**times, False, {"flags": "S.", "len": 0, "seq": 9})] if answered else []
+    return packets(*asked, *answer)
+
+
+@pytest.mark.parametrize(("answered", "times"), [(True, 4), (False, 2)])
+def test_a_server_that_answers_at_last_or_one_lost_syn_is_loss(answered: bool, times: int) -> None:
+    made = [s for s in syns(answered=answered, times=times) if "SYN" in s.headline]
+    assert [recognise(**s.seen[0])[0].mechanism for s in made] == ["packet-loss"]

@@ -106,3 +106,50 @@ def test_few_bytes_stand_out_whose_time_out_was_doubled(doubled: float, told: bo
         "nothing was acknowledged for 1.500 s"
     ] * told
     assert all((s.lines[0].line_from, s.lines[0].line_to) == (2, 3) for s in made)
+
+
+def names(made: list[Sighting]) -> list[str]:
+    return [str(one["event"]) for sighting in made for one in sighting.seen if "event" in one]
+
+
+@pytest.mark.parametrize(("sockets", "unread", "slow"), [(3, 40_000, True), (2, 40_000, False), (1, 2_000_000, True)])
+def test_a_reader_is_slow_if_much_is_unread_in_one_socket_or_something_in_several(
+    sockets: int, unread: int, slow: bool
+) -> None:
+    made = seen(*(socket(local_port=50_000 + n, peer_port=8080, recvq=unread, comm="app") for n in range(sockets)))
+    assert ("bytes-unread" in names(made)) is slow
+
+
+def test_unread_datagrams_close_no_window() -> None:
+    made = seen(socket(proto="udp", state="UNCONN", recvq=2_000_000, peer_ip=None, peer_port=None))
+    assert names(made) == []
+
+
+@pytest.mark.parametrize(
+    ("closed", "open_", "unread", "leaks"), [(12, 3, 1, True), (12, 30, 1, False), (9, 0, 1, False), (4, 0, 381, True)]
+)
+def test_sockets_that_only_the_peer_closed(closed: int, open_: int, unread: int, leaks: bool) -> None:
+    ends = [socket(local_port=50_000 + n, peer_port=9200, recvq=unread, state="CLOSE_WAIT") for n in range(closed)]
+    made = seen(*ends, *(socket(local_port=40_000 + n, peer_port=9200) for n in range(open_)))
+    assert ("sockets-left-open" in names(made)) is leaks
+
+
+def with_figures(**figures: float) -> list[Sighting]:
+    told = [
+        {"line_no": 3, "grp": "ss_tcp", "item": "10.0.0.1:1521 > 10.0.0.2:40000", "name": name, "value": value, "mode": "total"}
+        for name, value in figures.items()
+    ]  # fmt: skip
+    return list(observe(Case.of_tables({"sockets": [{"line_no": 2, **socket()}], "counters": told})))
+
+
+def test_a_connection_that_sends_much_again_has_a_path_that_loses() -> None:
+    (made,) = with_figures(bytes_sent=50e6, bytes_retrans=2.5e6, cwnd=3)
+    assert made.headline == "10.0.0.1:1521 sent 5.00 % of its bytes to 10.0.0.2:40000 again: 2,500,000 of 50,000,000"
+    assert made.beside == "its window is 3 segments"
+    assert [(c.line_from, c.line_to) for c in made.lines] == [(2, 3)]
+    assert names([made]) == ["connection-loses-segments"]
+
+
+@pytest.mark.parametrize(("sent", "again"), [(50e6, 0.5e6), (20e3, 5e3)])
+def test_a_little_sent_again_or_a_young_connection_says_nothing(sent: float, again: float) -> None:
+    assert with_figures(bytes_sent=sent, bytes_retrans=again) == []
