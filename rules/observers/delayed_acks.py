@@ -110,8 +110,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             t_to=row["t_to"],
             against="an acknowledgement that is not put off",
             against_value=DELAYED_S,
-            seconds=row["seconds"],
-            of_s=max(row["span"], row["seconds"]),
+            share=min(1.0, row["seconds"] / row["span"]),
             n=row["n"],
             seen=({"event": "acknowledgement-awaited"},),
         )

@@ -376,7 +376,7 @@ def _connects(case: CaseTables) -> Iterator[Sighting]:
             against_value=0.0,
             share=row["n"] / row["all"],
             n=row["n"],
-            seen=({"code": row["err"]},) if row["err"] else (),
+            seen=({"call": subject, "errno": row["err"]}, {"code": row["err"]}) if row["err"] else (),
             failure=True,
         )
 

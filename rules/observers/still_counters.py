@@ -74,6 +74,13 @@ OF_WORK = r"per (?!sec)"
 SMALL = 0.001
 """Share of the traffic of its group below which a counter's move is normal."""
 
+DAMAGED, SMALL_DAMAGED, DAMAGED_LEAST = r"(?i)crc|fcs|symbol|framing", 0.0001, 100.0
+"""Counters of damaged frames, their share of the traffic that is normal, and the number below which they are a handful: a
+good link has next to none, IEEE 802.3 allows one wrong bit in 10 ** 10 (100 Mbit/s) to 10 ** 12."""
+
+HALF = 0.5
+"""Share of a counter that a signature names outright and whose part of the traffic decides on the pace of who sends: `TOLD`."""
+
 TRAFFIC_LINE = "traffic"
 """Role of the lines of the traffic that a counter is compared with."""
 
@@ -168,12 +175,17 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
         beside = _beside(row, moved is not None, amount, traffic)
         of = max((t.amount for t in beside), default=0.0)
         share = min(1.0, amount / of) if of and not re.search(BYTES, row["name"]) else None
-        if share is not None and share < SMALL:
+        damaged = strength == "mechanism" and amount >= DAMAGED_LEAST and bool(re.search(DAMAGED, row["name"]))
+        small = SMALL_DAMAGED if damaged else SMALL
+        if share is not None and share < small:
             if row["bad"]:
                 yield share - 1.0, _within(row, amount, beside)
             continue
         unknown = MOVED_NAMED if strength == "mechanism" and (moved or 0.0) >= TIMES else MOVED if moved else STOOD
         weight = min(1.0, 10 * share) if share is not None else unknown
+        decides = (share or 0.0) >= (small if damaged else TOLD)
+        if strength == "mechanism" and decides:
+            weight = max(weight, HALF)
         told = beside if share is not None and share >= TOLD and row["mode"] != "rate" else ()
         yield _weight(strength, amount, share, moved), _sighting(row, amount, share, moved, seen, weight, told)
 

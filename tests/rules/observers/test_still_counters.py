@@ -127,3 +127,23 @@ def test_the_group_is_told_in_words() -> None:
     assert seen({"grp": "tcp_ext", "name": "odd_drops", "value": 9.0})[0].headline.startswith(
         "tcp ext odd_drops stands"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "share"),
+    [("CRC", 1e6, 0.5), ("CRC", 9e6, None), ("rx_missed_errors", 2e4, 0.5), ("rx_missed_errors", 5e5, 0.01)],
+)
+def test_what_a_signature_names_outright_decides_from_a_part_of_the_traffic(
+    name: str, of: float, share: float | None
+) -> None:
+    """A hundredth of packets dropped, and a ten-thousandth of frames damaged: good links have next to none."""
+    rows = ((name, 500.0), ("packets received", of))
+    made = seen(*({"grp": "iface", "item": "p1", "name": n, "value": v} for n, v in rows))
+    assert [s.share for s in made if not s.normal] == ([share] if share else [])
+
+
+def test_a_handful_of_damaged_frames_is_normal() -> None:
+    made = seen(
+        *({"grp": "iface", "item": "p1", "name": n, "value": v} for n, v in (("CRC", 9.0), ("packets received", 5e4)))
+    )
+    assert all(s.normal for s in made)
