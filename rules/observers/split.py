@@ -213,6 +213,20 @@ STEPS: Mapping[str, tuple[str, str]] = {
 CURL_WORDS = ("namelookup", "appconnect", "pretransfer", "starttransfer")
 """Words of `curl -w` that no other tool has."""
 
+LABELS = (
+    (r"^(?:time_)?(?:name_?)?look_?up(?:[ _]time)?$|^dns(?:[ _](?:time|lookup))?$", "time_namelookup"),
+    (r"^(?:time_)?(?:tcp[ _]?)?conn(?:ect)?(?:[ _]time)?$", "time_connect"),
+    (r"^(?:time_)?app[ _]?con(?:nect)?(?:[ _]time)?$|^(?:tls|ssl)(?:[ _](?:time|handshake))?$", "time_appconnect"),
+    (r"^(?:time_)?pre[ _]?transfer(?:[ _]time)?$", "time_pretransfer"),
+    (r"^(?:time_)?start[ _]?transfer(?:[ _]time)?$|^ttfb$|^(?:time[ _]to[ _])?first[ _]byte$", "time_starttransfer"),
+    (r"^(?:time_)?total(?:[ _]time)?$", "time_total"),
+)
+"""Labels that people give the figures of `curl -w`, in lower case, and curl's name of each."""
+
+LABELLED = "|".join(words for words, _ in LABELS)
+LEAST_STEPS = 4
+"""Minimum number of different steps of a listing without a word of curl's own, the total among them."""
+
 CURLS = r"^%?\{?time_[a-z]+"
 """Labels of curl itself, whose figures all count from the beginning of the request."""
 
@@ -303,15 +317,27 @@ def _quick(parts: Sequence[Part], row: Mapping[str, Any]) -> Sighting:
 def _curl_lines(case: CaseTables) -> pl.LazyFrame:
     """Return the figures of `curl -w` that the general reader found, as rows of `conn_times`.
 
-    Only listings with a word of curl's own: other tools have other units and other meanings of connect and total.
+    The labels are the author's: a listing is taken if it has a total, two other steps and a word of curl's own, or three other
+    steps in seconds with a fraction. Other tools have other units and other meanings of connect and total.
     """
     columns = [*PLACE_COLUMNS, "part", "line_no", "grp", "name", "value", "unit", "sample"]
-    word = pl.col("name").str.to_lowercase().str.strip_prefix("time_")
-    rows = case.scan("counters", columns, (pl.col("grp") == "text") & word.is_in([*CURL_WORDS, "connect", "total"]))
+    label = pl.col("name").str.to_lowercase()
+    step = pl.coalesce(*(pl.when(label.str.contains(words)).then(pl.lit(name)) for words, name in LABELS))
+    rows = case.scan("counters", columns, (pl.col("grp") == "text") & label.str.contains(LABELLED))
     scale = pl.col("unit").replace_strict({"ms": 1e-3, "s": 1.0}, default=None, return_dtype=pl.Float64)
-    return rows.filter(word.is_in(CURL_WORDS).any().over("artifact_id", "part")).select(
-        *PLACE_COLUMNS, "part", pl.col("sample").alias("seq"), "line_no", ("time_" + word).alias("series"),
-        (pl.col("value") * pl.when(pl.col("unit").is_null()).then(1.0).otherwise(scale)).alias("elapsed_s"),
+    listing = ["artifact_id", "part", "sample"]
+    own = label.str.strip_prefix("time_").is_in(CURL_WORDS).any()
+    written = (pl.col("value") % 1 != 0).any() & (pl.col("step").n_unique() >= LEAST_STEPS)
+    listed = (pl.col("step") == "time_total").any() & (own | written)
+    # A listing of curl's own words may be cut anywhere; of other words only a whole one is known.
+    return (
+        rows.with_columns(step.alias("step"))
+        .filter(pl.col("step").is_not_null())
+        .filter(own.over("artifact_id", "part") | listed.over(listing))
+        .select(
+            *PLACE_COLUMNS, "part", pl.col("sample").alias("seq"), "line_no", pl.col("step").alias("series"),
+            (pl.col("value") * pl.when(pl.col("unit").is_null()).then(1.0).otherwise(scale)).alias("elapsed_s"),
+        )
     )  # fmt: skip
 
 

@@ -338,6 +338,15 @@ def test_figures_without_a_word_of_curl_are_something_else() -> None:
     assert shown_of_text(counters=of_curl("MB", namelookup=0.001, connect=0.004, starttransfer=2.0, total=2.01)) == []
 
 
+def test_the_figures_of_curl_under_the_words_of_who_asked() -> None:
+    (made,) = shown_of_text(counters=of_curl(None, dns=5.01, conn=5.02, tls=5.06, ttfb=5.1, total=5.1))
+    assert made.headline.startswith("Of a request of 5.100 s, 5.010 s (98.2 %) went into looking the name up")
+    quick = of_curl(None, dns=0.01, conn=0.02, tls=0.06, ttfb=0.09, total=0.1)
+    assert shown_of_text(counters=quick) == []
+    whole_numbers = of_curl(None, dns=12.0, conn=30.0, tls=31.0, ttfb=200.0, total=230.0)
+    assert shown_of_text(counters=whole_numbers) == []
+
+
 def test_a_request_that_nobody_feels_is_normal_and_told_with_its_parts() -> None:
     rows = curl(
         time_namelookup=0.005, time_connect=0.009, time_appconnect=0.0, time_starttransfer=0.021, time_total=0.022
