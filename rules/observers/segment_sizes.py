@@ -1,7 +1,8 @@
 """Sizes of TCP segments: what both ends say they take, what passes, and what never arrives.
 
 Stands out: a segment that was sent at least three times and not acknowledged by the end of the list, while the same hosts
-acknowledged only smaller ones. Normal: the sizes that both ends announce when they connect, and the largest segment that
+acknowledged only smaller ones; bytes of `MISSING_B` and more that the list never shows and the receiver never acknowledges, while
+the smaller segment behind them arrived, `WAITED_S` or longer. Normal: the sizes that both ends announce when they connect, and the largest segment that
 passed; both are measures. A smaller segment without acknowledgement speaks against a matter of size, and nothing is told.
 Worked example: mss 8960 on both sides, 1,200 bytes acknowledged at once, 8,948 bytes sent 5 times in 6.2 s.
 Cost: one pass over the segments of TCP, and one for each of at most `MOST_PAIRS` pairs of hosts.
@@ -28,6 +29,9 @@ OBSERVER = Observer(
 SENT = 3
 """Minimum number of times that a segment was sent until it counts as one that does not arrive."""
 
+MISSING_B, WAITED_S = 1_000, 3.0
+"""Minimum bytes that are missing, and seconds for which they stay so: a lost segment comes again within one or two."""
+
 MOST_PAIRS = 6
 """Maximum number of pairs of hosts that are told per list: those that sent most."""
 
@@ -41,6 +45,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     rows = case.scan("packets", [*PLACE_COLUMNS, *COLUMNS], tcp)
     passed = _passed(rows)
     yield from _stuck(rows, passed)
+    yield from _missing(rows)
     yield from _announced(rows, passed)
 
 
@@ -147,6 +152,65 @@ def _stuck(rows: pl.LazyFrame, passed: Mapping[tuple[Any, ...], dict[str, Any]])
             against_value=1.0,
             seconds=None if row["t_from"] is None else row["t_to"] - row["t_from"],
             n=row["n"],
+            seen=({"event": "only-small-packets-pass"},),
+        )
+
+
+def _missing(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield bytes that did not arrive at the place of the list although what was sent behind them did."""
+    ways = [*PLACE_COLUMNS, "part", "src", "sport", "dst", "dport"]
+    flags = pl.col("flags").fill_null("")
+    acks = (
+        rows.filter(~flags.str.contains("[SR]") & pl.col("ack").is_not_null())
+        .group_by(*ways[: len(PLACE_COLUMNS) + 1], src="dst", sport="dport", dst="src", dport="sport")
+        .agg(
+            pl.col("ack").max().alias("highest"),
+            pl.col("t_local").max().alias("t_to"),
+            pl.col("line_no").max().alias("back"),
+        )
+    )
+    sent = rows.filter(pl.col("seq").is_not_null() & (pl.col("len") > 0) & ~flags.str.contains("S"))
+    # Without the packet that opens a connection its first bytes may just not have been captured.
+    opened = rows.filter(flags.str.contains("S") & flags.str.contains(".", literal=True)).select(ways).unique()
+    reached = (pl.col("seq") + pl.col("len")).cum_max().shift(1, fill_value=1).over(ways)
+    holes = (
+        sent.join(opened, on=ways, how="semi", nulls_equal=True)
+        .with_columns(reached.alias("reached"), pl.col("len").max().over(ways).alias("largest"))
+        .filter(pl.col("seq") - pl.col("reached") >= MISSING_B)
+        .group_by(ways)
+        .agg(pl.col("reached", "seq", "len", "largest", "line_no", "t_local").first())
+        .join(acks, on=ways, how="inner", nulls_equal=True)
+        .filter(
+            (pl.col("highest") <= pl.col("reached"))
+            & (pl.col("largest") < pl.col("seq") - pl.col("reached"))
+            & (pl.col("t_to") - pl.col("t_local") >= WAITED_S)
+        )
+        .sort("artifact_id", "line_no")
+        .head(MOST_PAIRS)
+        .collect(engine="streaming")
+    )
+    for row in holes.iter_rows(named=True):
+        gone, waited = row["seq"] - row["reached"], row["t_to"] - row["t_local"]
+        sender, end = f"{row['src']}:{row['sport']}", f"{row['dst']}:{row['dport']}"
+        yield Sighting(
+            "loss",
+            sender,
+            f"{gone:,} bytes of {sender} (from {row['reached']:,} on) did not arrive at {end} in {figure(waited, 's')}, and"
+            f" {row['len']:,} bytes sent behind them did; the largest segment that came has {row['largest']:,} bytes",
+            "missing_bytes",
+            float(gone),
+            "bytes",
+            (
+                Lines(row["artifact_id"], row["line_no"], row["line_no"], f"came: seq {row['seq']}"),
+                Lines(row["artifact_id"], row["back"], row["back"], f"still acknowledges {row['highest']}"),
+            ),
+            **place(row),
+            t_from=row["t_local"],
+            t_to=row["t_to"],
+            against="a segment that was lost and comes again",
+            against_value=0.0,
+            seconds=waited,
+            n=1,
             seen=({"event": "only-small-packets-pass"},),
         )
 

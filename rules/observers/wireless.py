@@ -1,9 +1,10 @@
 """At which rate a wireless card sends and receives, beside how strong the signal is.
 
-Standing out: a bit rate of `BASIC_MBITS` or less in one direction while the signal is strong: with such a signal rates are some tens of
-times larger, so that noise, the other side's driver or power saving holds them down; retries and failures that are many beside the
-packets sent. Normal: low rates of a weak signal, high rates. One look tells the rate of the last packet, which may have been a short
-one that is always sent slowly: the sentence says so and names no mechanism.
+Standing out: a bit rate of `BASIC_MBITS` or less in one direction while the signal is strong: with such a signal rates
+are some tens of times larger, so that noise, the other side's driver or power saving holds them down; retries that are
+many beside the packets sent, which a weak signal explains. Normal: low rates of a weak signal, high rates. One look
+tells the rate of the last packet, which may have been a short one that is always sent slowly: the sentence says so and
+names no mechanism.
 Worked example: `signal: -40 dBm`, `rx bitrate: 1.0 MBit/s`, `tx bitrate: 144.4 MBit/s`.
 Cost: a filter by name. Source: iw(8), station dump; IEEE 802.11, basic rates of 1 to 11 Mbit/s; IEEE 802.11-2016 table 19-22
 (receiver sensitivity: 54 Mbit/s need -65 dBm).
@@ -37,13 +38,16 @@ STRONG_DBM = -65.0
 BASIC_MBITS = 11.0
 """Largest rate of the oldest cards (802.11b): a card near its access point uses those for control packets only."""
 
+WEAK_DBM = -80.0
+"""Signal below which a card of 20 MHz has its two slowest rates left (the same table: MCS 1 needs -79 dBm)."""
+
 RETRIED = 0.5
 """Minimum ratio of retries to packets sent: each packet was sent half a time more on average."""
 
 LEAST = 100
 """Minimum number of packets for that ratio."""
 
-SHARE = 0.4
+SHARE, HALF = 0.4, 0.5
 
 _NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)\b.*")
 
@@ -105,18 +109,21 @@ def _station(station: dict[str, tuple[float, dict[str, Any]]]) -> Iterator[Sight
     sent, again = station.get("tx packets"), station.get("tx retries")
     if sent and again and sent[0] >= LEAST and again[0] >= RETRIED * sent[0]:
         row = again[1]
+        weak = signal is not None and signal[0] <= WEAK_DBM
+        under = f", under a signal of {signal[0]:g} dBm" if signal is not None and weak else ""
+        shown = (row, sent[1], *([signal[1]] if signal is not None and weak else []))
         yield Sighting(
             "retries",
             "tx retries",
-            f"{figure(again[0], 'count')} sendings were repeated (tx retries) of {figure(sent[0], 'count')} packets sent",
+            f"{figure(again[0], 'count')} sendings were repeated (tx retries) of {figure(sent[0], 'count')} packets sent{under}",
             "retries_count",
             again[0],
             "count",
-            tuple(Lines(row["artifact_id"], r["line_no"], r["line_no"], r["name"]) for r in (row, sent[1])),
+            tuple(Lines(row["artifact_id"], r["line_no"], r["line_no"], r["name"]) for r in shown),
             **place(row),
             against="packets sent",
             against_value=sent[0],
-            share=SHARE,
+            share=HALF if weak else SHARE,
             n=int(again[0]),
-            seen=({"event": "wireless-retries"},),
+            seen=({"event": "wireless-too-weak" if weak else "wireless-retries"},),
         )

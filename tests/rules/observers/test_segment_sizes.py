@@ -71,3 +71,31 @@ def test_lists_without_connects_or_data_say_nothing() -> None:
     assert seen(row(0.0, True), row(0.1, False, ack=1)) == []
     assert seen(SYN, {**ANSWER, "mss": None}) == []
     assert seen(SYN) == []
+
+
+def arrives(*, filled: bool, behind: int = 500, for_s: float = 20.0) -> list[Sighting]:
+    """Return what is seen where two large segments of the far end are missing and a small one behind them came."""
+    rows = [
+        row(0.0, True, flags="S", seq=7_000_000, mss=1460),
+        row(0.02, False, flags="S.", seq=4_000_000, ack=7_000_001, mss=1460),
+        row(0.03, True, seq=1, ack=1, len=300),
+        row(0.05, False, seq=2_897, ack=301, len=behind),
+        row(0.06, True, ack=1),
+    ]
+    if filled:
+        rows += [row(0.3, False, seq=1, ack=301, len=1_448), row(0.31, True, ack=1_449)]
+    return seen(*rows, row(for_s, True, ack=3_397 if filled else 1))
+
+
+def test_large_segments_that_never_arrive_while_a_small_one_does() -> None:
+    made = [s for s in arrives(filled=False) if not s.normal]
+    assert [s.headline for s in made] == [
+        "2,896 bytes of 10.0.0.8:389 (from 1 on) did not arrive at 10.0.0.7:50100 in 19.950 s, and 500 bytes sent behind them"
+        " did; the largest segment that came has 500 bytes"
+    ]
+    assert [c.line_from for c in made[0].lines] == [4, 6]
+
+
+def test_a_segment_that_was_lost_and_came_again_or_is_awaited_is_no_matter_of_size() -> None:
+    assert [s for s in arrives(filled=True) if not s.normal] == []
+    assert [s for s in arrives(filled=False, for_s=1.0) if not s.normal] == []

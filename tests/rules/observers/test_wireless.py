@@ -60,3 +60,10 @@ def test_many_retries(sent: int, again: int, n: int) -> None:
 def test_each_station_is_judged_by_itself() -> None:
     assert [s.lines[0].line_from for s in seen((-80, 2.0, 10, 0), (-40, 2.0, 10, 0))] == [21]
     assert list(observe(Case.of_tables({}))) == []
+
+
+@pytest.mark.parametrize(("signal", "event"), [(-84, "wireless-too-weak"), (-70, "wireless-retries")])
+def test_many_retries_under_a_weak_signal_have_a_reason(signal: float, event: str) -> None:
+    (made,) = seen((signal, 6.5, 3000, 2400))
+    assert made.seen == ({"event": event},)
+    assert made.headline.endswith(", under a signal of -84 dBm") is (signal == -84)
