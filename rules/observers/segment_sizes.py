@@ -110,6 +110,7 @@ def _answer(rows: pl.LazyFrame, row: Mapping[str, Any]) -> dict[str, Any]:
 def _stuck(rows: pl.LazyFrame, passed: Mapping[tuple[Any, ...], dict[str, Any]]) -> Iterator[Sighting]:
     again = (
         _segments(rows)
+        .with_columns(pl.col("t_local").min().over(*PAIR, "part", "sport", "dport").alias("begun"))
         .filter(~pl.col("acked"))
         .group_by(*PAIR, "part", "sport", "dport", "seq")
         .agg(
@@ -120,6 +121,7 @@ def _stuck(rows: pl.LazyFrame, passed: Mapping[tuple[Any, ...], dict[str, Any]])
             pl.col("line_no").tail(3).alias("last"),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
+            pl.col("begun").first(),
         )
         .filter(pl.col("n") >= SENT)
         .sort("n", descending=True)
@@ -151,6 +153,7 @@ def _stuck(rows: pl.LazyFrame, passed: Mapping[tuple[Any, ...], dict[str, Any]])
             against="times that a segment is sent",
             against_value=1.0,
             seconds=None if row["t_from"] is None else row["t_to"] - row["t_from"],
+            of_s=None if row["t_from"] is None else row["t_to"] - row["begun"],
             n=row["n"],
             seen=({"event": "only-small-packets-pass"},),
         )
@@ -175,10 +178,14 @@ def _missing(rows: pl.LazyFrame) -> Iterator[Sighting]:
     reached = (pl.col("seq") + pl.col("len")).cum_max().shift(1, fill_value=1).over(ways)
     holes = (
         sent.join(opened, on=ways, how="semi", nulls_equal=True)
-        .with_columns(reached.alias("reached"), pl.col("len").max().over(ways).alias("largest"))
+        .with_columns(
+            reached.alias("reached"),
+            pl.col("len").max().over(ways).alias("largest"),
+            pl.col("t_local").min().over(ways).alias("begun"),
+        )
         .filter(pl.col("seq") - pl.col("reached") >= MISSING_B)
         .group_by(ways)
-        .agg(pl.col("reached", "seq", "len", "largest", "line_no", "t_local").first())
+        .agg(pl.col("reached", "seq", "len", "largest", "line_no", "t_local", "begun").first())
         .join(acks, on=ways, how="inner", nulls_equal=True)
         .filter(
             (pl.col("highest") <= pl.col("reached"))
@@ -210,6 +217,7 @@ def _missing(rows: pl.LazyFrame) -> Iterator[Sighting]:
             against="a segment that was lost and comes again",
             against_value=0.0,
             seconds=waited,
+            of_s=row["t_to"] - row["begun"],
             n=1,
             seen=({"event": "only-small-packets-pass"},),
         )

@@ -41,6 +41,9 @@ FORMAT = Format(
 )
 
 _OWN = re.compile(OWN)
+COMMENT = re.compile(r"[#;](?!; |; ?$|; ->>| <<>> DiG )")
+"""Begin of a comment; dig, whose output people post below a resolv.conf, begins its lines with two semicolons."""
+
 LINE = re.compile(r"([#;]*)[ \t]*(nameserver|search|domain|options?|sortlist|lookup)[ \t]+([^#;]*)(?:[#;].*)?")
 SUFFIXES = re.compile(
     r"(?m)^search(?:[ \t]+[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.?){2,}(?:[ \t]+\.)?[ \t]*$|^search[ \t]+\S+\.\S+[ \t]*$"
@@ -60,7 +63,7 @@ def claim(head: Head) -> Claim | None:
         return None
     if not any(_OWN.match(x) for x in head.lines[:400]):
         return None
-    bare = Head([x for x in head.lines if x.lstrip()[:1] not in ("#", ";") or _OWN.match(x)])
+    bare = Head([x for x in head.lines if not COMMENT.match(x.lstrip()) or _OWN.match(x)])
     count, fraction = share(bare, _OWN)
     if fraction < 0.5:
         return None
@@ -82,7 +85,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
                 state.pop("suffixes", None)
             # A commented line or a nameserver is a setting only if the whole line fits; half an address is not one.
             if match is None or ((match[1] or match[2] == "nameserver") and not _OWN.match(text)):
-                if text[:1] in ("#", ";"):
+                if COMMENT.match(text):
                     out.read([line_no])
                 continue
             _setting(settings, out, state, line_no, match)

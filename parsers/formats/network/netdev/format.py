@@ -128,6 +128,8 @@ def claim(head: Head) -> Claim | None:
     rows = sum(1 for x in filled if re.match(r"^[ \t]+(?:\[[0-9]+\]: ?)?[rt]x_[a-z0-9_.]+: [0-9]+$", x))
     if rows > 2 and rows * 2 > len(filled):
         return Claim(0.8, f"{rows} counters of ethtool -S", "ethtool")
+    if rows and rows == len(filled):
+        return Claim(0.7, f"nothing but {rows} counters of ethtool -S, as grep leaves them", "ethtool")
     return None
 
 

@@ -176,6 +176,10 @@ def test_a_date_above_is_the_time_of_what_follows():
     [
         "curl: (28) Connection timed out",
         "ERROR 1040 (HY000): Too many connections",
+        "kinit: Clock skew too great while getting initial credentials",
+        "mount error(110): could not connect to 10.0.0.7",
+        "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)",
+        "tree connect failed: NT_STATUS_IO_TIMEOUT",
         "ABC-00020: full",
         "relay.service: Main process exited, code=exited, status=203/EXEC",
     ],

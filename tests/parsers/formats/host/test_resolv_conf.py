@@ -83,3 +83,11 @@ nameserver 192.0.2.55
 )
 def test_a_search_list_may_stand_alone(text, kind):
     assert read_bytes(text.encode()).account.kind == kind
+
+
+def test_what_dig_prints_below_is_no_comment():
+    text = (
+        "; made by hand\nnameserver 10.7.0.2\nnameserver 10.7.0.3\n"
+        ";; connection timed out; no servers could be reached\n; <<>> DiG 9.18.1 <<>> a.example\n"
+    )
+    assert read_bytes(text.encode()).account.account.read == 3

@@ -155,3 +155,8 @@ def test_ifconfig_comes_out_of_the_columns_again(faces, data, old):
         want += [(face, n, float(v)) for n, v in zip(names, values, strict=True)]
     rows = parse_bytes(text.encode(), "netdev", "ifconfig").tables["counters"]
     assert rows.select("item", "name", "value").rows() == want
+
+
+def test_the_lines_that_grep_left_of_ethtool_are_counters():
+    reading = read_bytes(b"     rx_missed_errors: 17\n     rx_no_dma_resources: 17\n")
+    assert reading.table("counters")["name"].to_list() == ["rx_missed_errors", "rx_no_dma_resources"]
