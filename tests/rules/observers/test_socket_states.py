@@ -144,7 +144,7 @@ def with_figures(**figures: float) -> list[Sighting]:
 
 def test_a_connection_that_sends_much_again_has_a_path_that_loses() -> None:
     (made,) = with_figures(bytes_sent=50e6, bytes_retrans=2.5e6, cwnd=3)
-    assert made.headline == "10.0.0.1:1521 sent 5.00 % of its bytes to 10.0.0.2:40000 again: 2,500,000 of 50,000,000"
+    assert made.headline == "10.0.0.1:1521 sent 5 % of its bytes to 10.0.0.2:40000 again: 2,500,000 of 50,000,000"
     assert made.beside == "its window is 3 segments"
     assert [(c.line_from, c.line_to) for c in made.lines] == [(2, 3)]
     assert names([made]) == ["connection-loses-segments"]
