@@ -16,8 +16,9 @@ def seen(*links: tuple[str, str, int, int], mode: str = "IEEE 802.3ad Dynamic li
         text += f"\nSlave Interface: {name}\nMII Status: {status}\nDuplex: full\n"
         text += f"Link Failure Count: {failures}\nSlave queue ID: 0\nAggregator ID: {aggregate}\n"
     tables = read_bytes(text.encode()).tables
-    held = {k: tables[k].to_dicts() for k in ("params", "counters") if k in tables}
-    return list(observe(Case.of_tables(held).with_text()))
+    return list(
+        observe(Case.of_tables({k: tables[k].to_dicts() for k in ("params", "counters") if k in tables}).with_text())
+    )
 
 
 @pytest.mark.parametrize(("failures", "named"), [(7, True), (1, False)])
