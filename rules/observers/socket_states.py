@@ -199,7 +199,13 @@ def _with_figures(case: CaseTables, rows: pl.LazyFrame, names: Sequence[str], su
         return rows.filter(False).with_columns(below=pl.lit(0), **{n: pl.lit(0.0) for n in names})
     sockets = rows.collect(engine="streaming").sort("line_no")
     near = figures.rename({"line_no": "below"}).join_asof(
-        sockets, left_on="below", right_on="line_no", by=["artifact_id", "part"], strategy="backward", coalesce=False
+        sockets,
+        left_on="below",
+        right_on="line_no",
+        by=["artifact_id", "part"],
+        strategy="backward",
+        coalesce=False,
+        check_sortedness=False,
     )
     return near.filter(pl.col("peer_port").is_not_null() & (pl.col("state") != "LISTEN")).lazy()
 
