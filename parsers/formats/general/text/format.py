@@ -22,7 +22,8 @@ Traps: nobody knows what the lines mean, so rules and derived tables do not see 
 (`> `), a mail's header and signature, and what stands below words of advice give no rows. Prompts are borders. A date alone on its line
 is the time of the lines below it.
 Stamps without a year (klog, syslog) count from the first of January, those of an uptime from the start, also those of the collectors of
-Go (gctrace), V8 (trace-gc) and Java (PrintGCTimeStamps); logfmt has its stamp in a field.
+Go (gctrace), V8 (trace-gc) and Java (PrintGCTimeStamps); logfmt has its stamp in a field. Before a stamp may stand a severity
+with a thread (logback), the number of a process (Redis, NATS, Sybase) or the container (docker compose).
 Rows of a table of events, and of things in a bad state (Exited (137)), are lines of a log too. What nslookup, dig, resolvectl and
 traceroute print of one step is a line with its elapsed time; so are the units of systemd-analyze and the percentiles of load tests.
 What dig, nslookup, host and resolvectl print of a name is a row under "name look-up".

@@ -26,26 +26,36 @@ STAMPS = tuple(
         rf"[\[(<]?(?P<d>[0-3]?[0-9])\.(?P<mo>[01]?[0-9])\.(?P<y>(?:19|20)[0-9]{{2}}),? {_CLOCK}{_ZONE}{_END}",
         r"[\[(<]?(?P<y>(?:19|20)[0-9]{2})(?P<mo>[01][0-9])(?P<d>[0-3][0-9])T(?P<h>[0-2][0-9]):?(?P<mi>[0-5][0-9]):?(?P<s>[0-6][0-9])"
         rf"(?:[.,](?P<f>[0-9]{{1,9}}))?{_ZONE}{_END}",
-        rf"(?:[0-9]{{1,10}}:[XCSM] )?[\[(<]?(?P<d>[0-3]?[0-9])[-/ ](?P<mo>[A-Z][a-z]{{2}})[-/ ](?P<y>(?:19|20)[0-9]{{2}})[ T:] ?{_SECONDS}"
+        rf"(?:[0-9]{{1,10}}:[XCSM] )?[\[(<]?(?P<d>[0-3]?[0-9])[-/ ](?P<mo>[A-Z][a-z]{{2}})[-/ ](?P<y>(?:19|20)[0-9]{{2}})(?:,? |[T:] ?){_SECONDS}"
         rf"{_ZONE}{_END}",
         rf"[\[(<]?(?:(?P<mo>[A-Z][a-z]{{2}}) (?P<d>[0-9]{{1,2}}), |(?P<m2>[01]?[0-9])/(?P<d2>[0-3]?[0-9])/)(?P<y>(?:19|20)[0-9]{{2}}),? {_HALF_DAY}"
         rf" (?P<half>[AP])M{_END}",
         rf"[A-Z], \[(?P<y>(?:19|20)[0-9]{{2}})-(?P<mo>[01][0-9])-(?P<d>[0-3][0-9])T{_SECONDS}(?: #[0-9]{{1,10}})?\]",
         rf"[\[(<]?{_SECONDS}{_END}",
         rf"[IWEFD](?P<y>(?:19|20)[0-9]{{2}})(?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)",
+        rf"[IWEFD](?P<yy>[0-9]{{2}})(?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)",
+        rf"(?P<yy>[0-9]{{2}})/(?P<mo>[01][0-9])/(?P<d>[0-3][0-9]) {_SECONDS}(?= +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)",
         r"[\[(<]?(?P<epoch>1[0-9]{9})(?:\.(?P<f>[0-9]{1,9}))?[\])>]?(?=[\s,;:|]|$)",
     )
 )
 MAYBE_STAMPED = re.compile(
-    r"[IWEFD](?:19|20)[0-9]{6} |[A-Z], \[|[0-9]{1,10}:[XCSM] |(?:--|[\[(<])?(?:[0-9]{1,4}[-/.:]|[0-9]{1,2} [A-Z]|(?:19|20)[0-9]{6}T|[A-Z][a-z]{2},? |1[0-9]{9})"
+    r"[IWEFD](?:[0-9]{6}|(?:19|20)[0-9]{6}) |[A-Z], \[|[0-9]{1,10}:[XCSM] |(?:--|[\[(<])?(?:[0-9]{1,4}[-/.:]|[0-9]{1,2} [A-Z]|(?:19|20)[0-9]{6}T|[A-Z][a-z]{2},? |1[0-9]{9})"
     r"|\S+ \S+ \S+ \[[0-9]{2}/|[\w.:\[\]-]+ \[[0-9]{2}/"
 )
 _YEARLESS = (
     re.compile(rf"[IWEFD](?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)"),
     re.compile(rf"[\[(<]?(?:[A-Z][a-z]{{2}},? )?(?P<mo>[^\W\d_]{{3,5}}\.?) +(?P<d>[0-9]{{1,2}}) {_SECONDS}{_END}"),
     re.compile(rf"[\[(<]?(?P<mo>[01][0-9])-(?P<d>[0-3][0-9]) {_SECONDS}{_END}"),
+    re.compile(rf"(?P<d>[0-3]?[0-9]) (?P<mo>[A-Z][a-z]{{2}}) {_SECONDS}{_END}"),
 )
-"""Stamps of klog and glog (I0323 10:00:01.123456), of syslog in any language, and of logcat."""
+"""Stamps of klog and glog (I0323 10:00:01.123456), of syslog in any language, of logcat, and of Redis before 4.0."""
+_BEFORE = re.compile(
+    r"(?P<who>[A-Za-z][\w.-]{0,60} {1,30}\| {1,4})?"
+    r"(?:(?P<level>\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|SEVERE|CRITICAL|FATAL|debug|info|notice|warn|warning|error|fatal)\]?:?"
+    r" {1,8}(?:\[[^\]]{1,120}\]:? {1,8})?)|[0-9]{1,10}:[A-Z] |\[[0-9]{1,10}\] |(?:[0-9]{2}:){1,2}[0-9]{4}:[0-9]{5}:[0-9]{5}:)?"
+)
+"""What stands before a stamp: a container (docker compose), a severity and a thread (logback, as Cassandra has it), or only
+the numbers of a process: of Redis (`7:M`), of NATS (`[7]`), of a thread of Sybase (`00:0002:00000:00007:`)."""
 _UPTIME = re.compile(r"\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
 """Seconds since the start: of the kernel, of a run-time's log."""
 _RUNTIME = re.compile(
@@ -53,7 +63,7 @@ _RUNTIME = re.compile(
     r"|\[[0-9]{1,10}:0x[0-9a-f]{1,16}\] {1,12}(?P<v8_ms>[0-9]{1,12}) ms: (?=Scav|Mark|Min)"
 )
 """Begins of lines of the collectors of Go (gctrace), of Java (PrintGCTimeStamps) and of V8 (trace-gc), with the time since the start."""
-_KLOG = re.compile(r"(?P<letter>[IWEFD])(?:[0-9]{4}){1,2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]")
+_KLOG = re.compile(r"(?P<letter>[IWEFD])(?:[0-9]{2}){2,4} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]")
 KLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG"}
 """Severities of klog and glog by the letter before the date."""
 _FIELDS = re.compile(r"[\w@.-]{1,30}=")
@@ -88,7 +98,22 @@ def stamp_of(line: str) -> Stamp | None:
     ['* Ready', 'INFO up', 'up']
     >>> stamp_of("W, [2024-01-02T03:04:05.250000 #7]  WARN -- : late")
     Stamp(clock='wall-local', t=1704164645.25, rest='WARN -- : late')
+    >>> stamp_of("WARN  [Read-1] 2024-01-02 03:04:05,5 A.java:9 - x").rest, stamp_of("kv-1  | 7:M 02 Jan 2024 03:04:05.5 * x").rest
+    ('WARN [Read-1] A.java:9 - x', 'kv-1 | * x')
     """
+    if made := _first_stamp(line):
+        return made
+    before = _BEFORE.match(line)
+    made = _first_stamp(line[before.end() :]) if before and before.end() else None
+    if before is None or made is None or not made.rest:
+        return None
+    return Stamp(
+        made.clock, made.t, " ".join((*(before["who"] or "").split(), *(before["level"] or "").split(), made.rest))
+    )
+
+
+def _first_stamp(line: str) -> Stamp | None:
+    """Return the stamp at the very beginning of a line."""
     if not MAYBE_STAMPED.match(line):
         return _other_stamp(line)
     found = next(filter(None, (shape.match(line) for shape in STAMPS)), None)
@@ -100,12 +125,12 @@ def stamp_of(line: str) -> Stamp | None:
     if part.get("epoch"):
         return Stamp("wall-utc", float(part["epoch"]) + fraction, rest)
     clock = _hour(int(part["h"]), part.get("half")), int(part["mi"]), int(part["s"] or 0) + fraction
-    if part.get("y") is None:
+    if part.get("y") is None and part.get("yy") is None:
         at = wall_seconds(1970, 1, 1, *clock) if clock[0] < 24 else None
         return None if at is None else Stamp("time-of-day", at, rest)
-    number = month(part["mo"] or part["m2"])
+    number, year = month(part["mo"] or part["m2"]), int(part.get("y") or f"20{part['yy']}")
     day = int(part["d"] or part["d2"])
-    at = wall_seconds(int(part["y"]), number, day, *clock) if number and clock[0] < 24 else None
+    at = wall_seconds(year, number, day, *clock) if number and clock[0] < 24 else None
     if at is None:
         return None
     if (offset := _east_s(part.get("zone"))) is None:

@@ -8,7 +8,7 @@ import pytest
 
 from parsers.errors import UnknownFormat
 from parsers.formats.general.text import records, single_lines
-from parsers.formats.general.text.single_lines import stamp_of
+from parsers.formats.general.text.single_lines import severity_of, stamp_of
 from parsers.text.source import Hints
 from tests.parsers.formats.evidence import parse_bytes, read_bytes, same_tables, without_notes
 
@@ -519,3 +519,36 @@ def test_lines_of_collectors_count_from_the_start(line: str, t: float, text: str
 @pytest.mark.parametrize("line", ["gc 7 @home 2%: x", "7.250: x", "[4711:0x55aa20] 1250 ms: x"])
 def test_other_lines_do_not(line: str) -> None:
     assert stamp_of(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "clock", "text"),
+    [
+        ("WARN  [Read-1] 2024-01-02 03:04:05,5 A.java:9 - slow", "wall-local", "WARN [Read-1] A.java:9 - slow"),
+        ("[error] 2024-01-02T03:04:05.5Z db@n1 <0.7.0> slow", "wall-utc", "[error] db@n1 <0.7.0> slow"),
+        ("7:M 02 Jan 2024 03:04:05.5 * slow", "wall-local", "* slow"),
+        ("[4711] 02 Jan 03:04:05.5 * slow", "no-year", "* slow"),
+        ("[7] 2024/01/02 03:04:05.5 [INF] slow", "wall-local", "[INF] slow"),
+        ("kv-1  | 7:M 02 Jan 2024 03:04:05.5 * slow", "wall-local", "kv-1 | * slow"),
+        ("02-Jan-2024 03:04:05.5 SEVERE [main] slow", "wall-local", "SEVERE [main] slow"),
+        ("24/01/02 03:04:05 WARN Scheduler: slow", "wall-local", "WARN Scheduler: slow"),
+        ("W240102 03:04:05.5 31 a.go:7 slow", "wall-local", "31 a.go:7 slow"),
+        ("00:0002:00000:00007:2024/01/02 03:04:05.50 server  slow", "wall-local", "server  slow"),
+    ],
+)
+def test_stamps_of_stores_and_frameworks_may_stand_behind_other_words(line: str, clock: str, text: str) -> None:
+    stamp = stamp_of(line)
+    assert stamp is not None
+    assert (stamp.clock, stamp.rest) == (clock, text)
+    assert stamp.t % 60 in (5.0, 5.5)
+
+
+@pytest.mark.parametrize(
+    "line", ["INFO: 2 rows", "ERROR [main] x", "kv-1 | ready", "7:M x", "24/01/02 03:04:05 5", "INFO " * 2000]
+)
+def test_such_words_without_a_stamp_behind_them_are_none(line: str) -> None:
+    assert stamp_of(line) is None
+
+
+def test_the_letter_before_a_date_of_six_digits_is_a_severity_too() -> None:
+    assert severity_of("W240102 03:04:05.5 31 a.go:7 slow") == "WARNING"
