@@ -27,6 +27,9 @@ LOCKED_S = 1.0
 MANY = 3
 """Minimum number of sessions behind one that are worth a blame however short they wait."""
 
+WRITES = ("UPDATE", "DELETE", "INSERT", "MERGE", "REPLACE", "SELECT FOR UPDATE")
+"""Statements that lock the rows that they change."""
+
 OF_TABLES = (
     "ALTER",
     "CREATE",
@@ -153,10 +156,12 @@ def _seen(tree: Sequence[Waiting], own: Waiting | None) -> tuple[Seen, ...]:
     for one in (*tree, own):
         if one is not None and of_tables(one.verb):
             return ({"log": f"sessions wait behind {one.verb}"},)
-    if any(one.verb == "SELECT" for one in tree):
+    if any(one.verb == "SELECT" for one in tree) and not any(one.verb in WRITES for one in tree):
         return ({"log": "reads wait behind a session"},)
     if any((one.wait_class or "").lower() == "application" for one in tree):
         return ({"log": "sessions wait in class Application behind a session"},)
+    if any(one.verb in WRITES for one in tree):
+        return ({"log": "writes wait behind a session"},)
     return ()
 
 

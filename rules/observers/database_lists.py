@@ -57,6 +57,18 @@ LAG_BYTES = 1024.0
 LAG_MESSAGES = 1000.0
 """Minimum number of messages from which a lag is not what arrives between two commits."""
 
+LATE_S = 60.0
+"""Lag of a replica in seconds from which those who read there see old rows, whatever it is read for."""
+
+LATE_BYTES = 2.0**30
+"""Bytes that a standby has not applied from which it is late: at 100 MB/s it takes ten seconds to catch up."""
+
+STUCK_MESSAGES = 100_000.0
+"""Number of messages behind from which a partition or queue does not catch up between two looks."""
+
+LEADS = 0.6
+"""Share of a queue or lag whose listing says by itself what it waits for."""
+
 SCAN_ROWS = 1000.0
 """Minimum number of rows that a full read examines to be worth a word."""
 
@@ -85,7 +97,7 @@ WAITS_FOR = {
 }
 """Columns that name the session that another waits for (sp_who: Blk; sysprocesses: blocked)."""
 
-WAITS = ("event", "wait_event", "wait_type", "lastwaittype", "event_name")
+WAITS = ("event", "wait_event", "wait_type", "waittype", "lastwaittype", "event_name")
 WHO = (
     "sid",
     "session_id",
@@ -200,6 +212,10 @@ QUEUED_IN = frozenset(
     )
 )
 """Columns that tell that a listing is one of queues or pools."""
+
+
+_PARKED = re.compile(r"(?i)dead|dlq|dlx|error|fail|poison|park|retry|delay|hold|archive|quarantine")
+"""Names of queues that nobody need take anything from: what could not be delivered is kept there."""
 
 
 @dataclass(frozen=True)
@@ -353,7 +369,8 @@ def _blocked(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
             continue
         holder = by[1].strip("{} ").split(",")[0] if by else ""
         waits = by is not None and _number(holder) not in (0.0, None) and who[1] != holder
-        event, wait_class, statement = one.first(WAITS), one.first(("wait_class",)), one.first(STATEMENTS)
+        event, wait_class = one.first(WAITS), one.first(("wait_class",))
+        statement = one.first((*STATEMENTS, "command", "cmd"))
         state = one.first(("state", "status", "blocking_state", "command", "program_name"))
         found.append(
             Waiting(
@@ -604,6 +621,7 @@ def _replica(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
                 against="the resolution of its clock",
                 against_value=LAG_S,
                 share=0.7 if seconds >= LAG_S else None,
+                seen=({"event": "replica-late"},) if seconds >= LATE_S else (),
                 normal=seconds < LAG_S,
             )
         for number in ("last_sql_errno", "last_io_errno", "last_errno"):
@@ -651,7 +669,8 @@ def _standbys(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sigh
                     **place(one.row),
                     against="the resolution of its clock",
                     against_value=LAG_S,
-                    share=0.6 if seconds >= LAG_S else None,
+                    share=LEADS if seconds >= LAG_S else None,
+                    seen=({"event": "replica-late"},) if seconds >= LATE_S else (),
                     normal=seconds < LAG_S,
                 )
                 break
@@ -670,8 +689,23 @@ def _standbys(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sigh
                 against="one transaction",
                 against_value=LAG_BYTES,
                 share=0.5 if behind >= 16 * 2**20 else None,
+                seen=({"event": "replica-late"},) if behind >= LATE_BYTES else (),
                 normal=behind < 16 * 2**20,
             )
+
+
+_RETAINED = (
+    "retained",
+    "retained_wal",
+    "lag",
+    "replication_lag",
+    "slot_lag",
+    "wal_retained",
+    "lag_size",
+    "size",
+    "behind",
+)
+"""Names that people give to the size of the log that a slot keeps; no view has one."""
 
 
 def _lsn(text: str) -> int | None:
@@ -703,7 +737,8 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
         **place(one.row),
         against="what arrives between two commits",
         against_value=LAG_MESSAGES,
-        share=0.6 if most >= LAG_MESSAGES else None,
+        share=LEADS if most >= LAG_MESSAGES else None,
+        seen=({"event": "consumer-late"},) if most >= STUCK_MESSAGES else (),
         normal=most < LAG_MESSAGES,
         n=len(lags),
     )
@@ -722,6 +757,7 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
             against="all partitions",
             against_value=float(len(lags)),
             share=0.7,
+            seen=({"event": "queue-without-consumer"},) if whole >= LAG_MESSAGES else (),
             n=len(nobody),
         )
 
@@ -754,8 +790,54 @@ def _queues(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighti
             **place(one.row),
             against="an empty queue",
             against_value=0.0,
-            share=0.3,
+            share=LEADS if (event := _waits_for_whom(column, most, one)) else 0.3,
+            seen=({"event": event},) if event else (),
             n=len(waiting),
+        )
+
+
+def _waits_for_whom(column: str, most: float, one: Listed) -> str | None:
+    """Return the name of what the row of the longest queue waits for, where the listing itself says it; else None."""
+
+    def has(name: str) -> float | None:
+        return _number(one.of.get(name))
+
+    if column == "cl_waiting":
+        # All connections are taken, none is idle, and somebody has waited for a second.
+        waited = (has("maxwait") or 0.0) >= 1
+        return "pool-clients-wait" if waited and (has("sv_active") or 0.0) > 0 and has("sv_idle") == 0 else None
+    if column in ("messages", "messages_ready"):
+        if has("consumers") == 0:
+            kept = _PARKED.search((one.first(("name", "queue_name")) or ("", ""))[1])
+            return "queue-without-consumer" if most >= LAG_MESSAGES and not kept else None
+        return "consumer-late" if most >= STUCK_MESSAGES and has("consumers") else None
+    if column == "rejected":
+        queue, active = has("queue"), has("active")
+        return "pool-refuses" if queue is not None and active is not None and queue > active > 0 else None
+    return None
+
+
+def _slots(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield replication slots that nobody reads: the server keeps its log for them, however much that becomes."""
+    if not names >= {"slot_name", "active"}:
+        return
+    unused = [one for one in listing if one.of["active"].strip().lower() in ("f", "false", "no")]
+    for one in unused[:TOLD]:
+        held = one.first(_RETAINED)
+        keeps = f" and keeps {held[1]} of the log ({one.printed[held[0]]})" if held else ""
+        yield Sighting(
+            "lag",
+            f"slot {one.of['slot_name']}",
+            f"Nobody reads the replication slot {one.of['slot_name']}: it is not active{keeps}",
+            "slots_count",
+            float(len(unused)),
+            "count",
+            (one.line("not active", "active"), *((one.line("kept for it", held[0]),) if held else ())),
+            **place(one.row),
+            against="all slots",
+            against_value=float(len(listing)),
+            share=0.4,
+            n=len(unused),
         )
 
 
@@ -889,6 +971,7 @@ _READERS: tuple[Callable[[frozenset[str], Sequence[Listed]], Iterator[Sighting]]
     _standbys,
     _consumers,
     _queues,
+    _slots,
     _limits,
     _plan,
     _sessions,

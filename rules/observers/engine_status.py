@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -46,6 +47,9 @@ OLD_S = 60.0
 
 HISTORY = 100_000
 """Minimum length of the history list: a purge that keeps up leaves some thousands."""
+
+FAR_BEHIND = 1_000_000
+"""Length of the history list that no purge leaves which can go on: each read of a changed row looks through its versions."""
 
 HIT_PER_MILLE = 950
 """Buffer pool hit rate below which reads go to disk noticeably."""
@@ -263,7 +267,8 @@ def _measured(row: dict[str, Any], text: str) -> Iterator[Sighting]:
     elif found := _HISTORY.fullmatch(text):
         n = float(found[1])
         said = f"History list length is {n:,.0f}: that many old versions of rows wait for the purge"
-        yield _one(row, "History list length", said, "history_list_count", n, "count", HISTORY, n >= HISTORY)
+        made = _one(row, "History list length", said, "history_list_count", n, "count", HISTORY, n >= HISTORY)
+        yield replace(made, share=0.6, seen=({"event": "purge-late"},)) if n >= FAR_BEHIND else made
     elif (found := _QUEUE.fullmatch(text)) and int(found[1]) + int(found[2]):
         n = float(found[2])
         said = f"{int(found[1]):,} queries are inside InnoDB, {int(found[2]):,} wait in its queue"

@@ -12,6 +12,7 @@ Reference Manual, Server Status Variables; PostgreSQL documentation, pg_stat_bgw
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -35,6 +36,12 @@ LOOKS = 1000.0
 """Minimum number of looks-up for a ratio: a cache that has just begun misses all."""
 
 NEAR_PCT = 80.0
+FULL_PCT = 99.0
+"""Use of a limit from which the next one is refused: servers keep one or some connections for administrators."""
+
+CONNECTED = ("connected_clients", "curr_connections", "threads_connected", "numbackends")
+"""Names of connections that are open now; the most that there ever were may be of another day."""
+
 LARGEST = 1e18
 MOST = 5000
 """Maximum number of counters that are looked at."""
@@ -108,7 +115,11 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
         if used in of and limit in of and of[limit]["value"] > 0:
             pct = 100 * of[used]["value"] / of[limit]["value"]
             text = f"{of[used]['name']} is {of[used]['value']:,.0f} of {of[limit]['value']:,.0f} ({of[limit]['name']}), {figure(pct, '%')}"
-            yield _one((of[used], of[limit]), text, "used_pct", pct, "%", NEAR_PCT, pct < NEAR_PCT, min(1.0, pct / 100))
+            made = _one(
+                (of[used], of[limit]), text, "used_pct", pct, "%", NEAR_PCT, pct < NEAR_PCT, min(1.0, pct / 100)
+            )
+            full = pct >= FULL_PCT and used in CONNECTED
+            yield replace(made, seen=({"event": "connections-at-limit"},)) if full else made
     for name, does in STILL.items():
         if name in of and of[name]["value"] > 0:
             text = f"{of[name]['value']:,.0f} {does} ({of[name]['name']})"

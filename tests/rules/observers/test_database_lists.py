@@ -88,6 +88,16 @@ def test_top_waits_without_idle_ones() -> None:
     ]  # fmt: skip
 
 
+def test_waits_as_a_script_for_sql_server_lists_them() -> None:
+    made = table("WaitType Wait_S Percentage", "WRITELOG 900.5 71.2", "LCK_M_U 300.0 20.1", "CXPACKET 100.0 8.7")
+    assert [(s.subject, s.value, s.seen) for s in made[:1]] == [("WRITELOG", 71.2, ({"event": "WRITELOG"},))]
+
+
+def test_a_session_that_changes_and_waits_for_one_that_sleeps() -> None:
+    made = table("SPID Status BlkBy Command", "51 sleeping . AWAITING", "52 SUSPENDED 51 UPDATE")
+    assert made[0].seen == ({"log": "writes wait behind a session"},)
+
+
 REPLICA = {
     "Slave_IO_Running": "Yes",
     "Slave_SQL_Running": "Yes",
@@ -148,6 +158,48 @@ def test_queues() -> None:
     assert table("database user cl_active cl_waiting pool_mode", "shop app 20 0 session") == []
     assert [s.value for s in table("name messages", "jobs 12000", "mails 0")] == [12000.0]
     assert table("name queue", "a 5") == [], "a word alone makes no queue"
+
+
+POOL = "database user cl_waiting sv_active sv_idle maxwait"
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "event"),
+    [
+        (POOL, "shop app 37 20 0 14", "pool-clients-wait"),
+        (POOL, "shop app 37 20 1 14", None),
+        (POOL, "shop app 37 20 0 0", None),
+        (POOL, "shop app 37 0 0 14", None),
+        ("name messages consumers", "jobs 1000 0", "queue-without-consumer"),
+        ("name messages consumers", "jobs 999 0", None),
+        ("name messages consumers", "jobs.dead-letter 5000 0", None),
+        ("name messages consumers", "jobs 100000 2", "consumer-late"),
+        ("name messages consumers", "jobs 99999 2", None),
+        ("node_name name active queue rejected", "n1 write 8 9 5", "pool-refuses"),
+        ("node_name name active queue rejected", "n1 write 8 8 5", None),
+        ("TOPIC PARTITION LAG CONSUMER-ID", "orders 0 100000 c-1", "consumer-late"),
+        ("TOPIC PARTITION LAG CONSUMER-ID", "orders 0 99999 c-1", None),
+        ("TOPIC PARTITION LAG CONSUMER-ID", "orders 0 1000 -", "queue-without-consumer"),
+        ("TOPIC PARTITION LAG CONSUMER-ID", "orders 0 999 -", None),
+        ("application_name replay_lag", "s1 00:01:00", "replica-late"),
+        ("application_name replay_lag", "s1 00:00:59", None),
+        ("application_name sent_lsn replay_lsn", "s1 1/40000000 1/0", "replica-late"),
+        ("application_name sent_lsn replay_lsn", "s1 1/3FFFFFFF 1/0", None),
+        ("Seconds_Behind_Source Replica_SQL_Running", "60 Yes", "replica-late"),
+        ("Seconds_Behind_Source Replica_SQL_Running", "59 Yes", None),
+    ],
+)
+def test_what_a_listing_says_of_what_waits_there(heading: str, row: str, event: str | None) -> None:
+    named = [seen["event"] for s in table(heading, row) for seen in s.seen]
+    assert named == ([event] if event else [])
+
+
+def test_a_slot_that_nobody_reads() -> None:
+    made = table("slot_name active retained", "cdc f 70GB", "standby t 16MB")
+    assert [(s.headline, s.n) for s in made] == [
+        ("Nobody reads the replication slot cdc: it is not active and keeps 70GB of the log (retained)", 1)
+    ]
+    assert table("slot_name active", "standby t") == []
 
 
 @pytest.mark.parametrize(("most", "normal"), [(79, True), (80, False)])
@@ -239,7 +291,8 @@ def test_no_listing_raises(seed: int) -> None:
         ("COPY", "--", None),
         ("UPDATE", "ALTER", "sessions wait behind ALTER"),
         ("UPDATE", "SELECT", "reads wait behind a session"),
-        ("UPDATE", "UPDATE", None),
+        ("UPDATE", "UPDATE", "writes wait behind a session"),
+        ("COPY", "COMMIT", None),
     ],
 )
 def test_statements_name_the_lock_where_no_event_does(root: str, waiter: str, seen: str | None) -> None:

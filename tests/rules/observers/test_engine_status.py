@@ -106,3 +106,9 @@ def test_a_worker_of_autovacuum(why: str, normal: bool) -> None:
     (made,) = observe(Case.of_tables({"rows": [row]}))
     assert made.headline.startswith(f"autovacuum: VACUUM public.orders{why} is running")
     assert (made.subject, made.normal) == ("public.orders", normal)
+
+
+@pytest.mark.parametrize(("n", "seen"), [(999_999, ()), (1_000_000, ({"event": "purge-late"},))])
+def test_a_history_list_that_no_purge_shortens(n: int, seen: tuple[dict[str, str], ...]) -> None:
+    (made,) = status(f"History list length {n}")
+    assert made.seen == seen

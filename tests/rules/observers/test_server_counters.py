@@ -76,3 +76,12 @@ def test_what_went_to_disk_is_a_measure() -> None:
         made.headline == "60 temporary tables went to disk beside 80 temporary tables in all (Created_tmp_disk_tables)"
     )
     assert counters(xact_commit=250.0, temp_files=0.0, temp_bytes=0.0) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "used", "full"),
+    [("Threads_connected", 99.0, True), ("Threads_connected", 98.0, False), ("Max_used_connections", 100.0, False)],
+)
+def test_a_server_that_takes_no_more_connections(name: str, used: float, full: bool) -> None:
+    (made,) = counters(**{name: used, "max_connections": 100.0})
+    assert made.seen == (({"event": "connections-at-limit"},) if full else ())
