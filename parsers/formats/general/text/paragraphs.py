@@ -32,6 +32,7 @@ from parsers.formats.general.text.single_lines import (
     ADVICE,
     ATTRIBUTION,
     CODE,
+    CODED,
     COMPLAINT,
     DISK_FAILS,
     LONGEST,
@@ -515,6 +516,9 @@ class Paragraphs:
                 return
             if said := state_of(line):
                 self._log(no, state.get("now"), line.strip(), said)
+                return
+            if len(line) <= LONGEST and (coded := CODED.fullmatch(line.strip())):
+                self._log(no, state.get("now"), line.strip(), "ERROR" if coded["code"] else None)
                 return
             of_resolved = "transaction" in line or line.lstrip(" \t").startswith("Sending ")
             if of_resolved and len(line) <= LONGEST and RESOLVED.fullmatch(line.strip()):

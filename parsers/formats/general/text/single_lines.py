@@ -19,6 +19,8 @@ _HALF_DAY = _SECONDS.replace("[0-2][0-9]", "[01]?[0-9]")
 STAMPS = tuple(
     re.compile(pattern)
     for pattern in (
+        r"(?P<y>(?:19|20)[0-9]{2})-(?P<mo>[01][0-9])-(?P<d>[0-3][0-9])-(?P<h>[0-2][0-9])\.(?P<mi>[0-5][0-9])\.(?P<s>[0-6][0-9])"
+        r"\.(?P<f>[0-9]{6})[+-][0-9]{3}(?= )",
         rf"(?:--|[\[(<])?(?P<y>(?:19|20)[0-9]{{2}})[-/.](?P<mo>[01]?[0-9])[-/.](?P<d>[0-3]?[0-9])[T_ ] ?{_CLOCK}{_ZONE}{_END}",
         rf"[\[(<]?(?:[A-Z][a-z]{{2}},? )?(?P<mo>[A-Z][a-z]{{2}}) +(?P<d>[0-9]{{1,2}}) {_SECONDS}(?: (?P<zone>[A-Z]{{3,4}}))?"
         rf" (?P<y>(?:19|20)[0-9]{{2}}){_END}",
@@ -262,7 +264,8 @@ ADVICE = re.compile(
 
 COMPLAINT = re.compile(
     r"(?:\^[A-Z])?[ \t]*(?:\S{1,60}: )?\[?(?i:(?P<severity>error|warning|fatal|panic|critical|severe))\]?(?:[ ]?[:\]!]| [0-9]+ \()"
-    r"|[ \t]*[A-Z]{2,6}-[0-9]{3,6}: "
+    r"|[ \t]*[A-Z]{2,6}-[0-9]{3,6}: |[ \t]*\(error\) [A-Z]{2,20} |[0-9]{1,3}\. [a-z-]{2,40}: [0-9]{1,9} latency spikes "
+    r"|[ \t]*<victimProcess id=|GC pool '[^']{1,60}' had collection\(s\): "
     r"|(?:\^[A-Z])?[ \t]*(?:[\w./@-]{1,60}(?:\[[0-9]+\])?: |\* |;; |\*\* |debug[123]: ).*?(?i:timed out|refused|denied|no such (?:file|device|process)"
     r"|cannot|can't|unable to|failed|unreachable|reset by peer|too many|not found|out of memory|no space left|broken pipe|closed by (?:remote|peer)"
     r"|temporarily unavailable|not permitted|no route to host|no servers could|not responding|name or service not known)"
@@ -293,6 +296,13 @@ DISK_FAILS = re.compile(
     r"|Drive failure expected in less than .+"
 )
 """What smartctl prints of a disk that fails, in words that look like a person's."""
+
+CODED = re.compile(
+    r"(?:MESSAGE : )?(?P<code>(?:SQL|ADM|DBI|DB2)[0-9]{4,5}[NCEW])  ?[A-Z].*"
+    r"|(?:Caused by: |Exception in thread \"[^\"]{0,200}\" )?[a-z][\w$]{0,60}(?:\.[\w$]{1,120}){1,12}(?:Exception|Error)(?:: .*)?"
+)
+"""Messages that begin with a code of Db2, or with the class of an exception of Java: their text may be a sentence. A code is
+an error; an exception repeats what the line above it complains of, and is no further complaint."""
 
 RESOLVED = re.compile(
     r"(?:Firing (?:regular )?|Retrying |Timeout reached on |Initial jitter phase for )transaction [0-9]+\b.*"
@@ -358,6 +368,7 @@ def pairs_of(line: str) -> list[Pair]:
     if variable := ENVIRONMENT.fullmatch(line):
         name, value = variable["name"] or variable["quoted"], (variable["value"] or variable["held"]).strip()
         return [Pair(name, value, figure_of(value)[0], None, True)]
+    line = line.removeprefix("STAT ")  # of memcached
     tokens = line.split()
     held = [found for found in map(_TOKEN.fullmatch, tokens) if found]
     if len(held) >= 2 and len(held) * 5 >= len(tokens) * 3:

@@ -552,3 +552,34 @@ def test_such_words_without_a_stamp_behind_them_are_none(line: str) -> None:
 
 def test_the_letter_before_a_date_of_six_digits_is_a_severity_too() -> None:
     assert severity_of("W240102 03:04:05.5 31 a.go:7 slow") == "WARNING"
+
+
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        ("SQL0911N  The current transaction has been rolled back because of a deadlock.", "ERROR"),
+        ("MESSAGE : ADM5502W  The escalation of locks on a table was successful.", "ERROR"),
+        ("shop.db.WaitException: No row came within the time that was set.", None),
+        ("Caused by: java.lang.IllegalStateException: The pool is closed.", None),
+        ("(error) OOM command not allowed when used memory > 'maxmemory'.", None),
+        ("2. fork: 4 latency spikes (average 812ms, mean deviation 71ms). Worst all time event 1110ms.", None),
+    ],
+)
+def test_messages_that_begin_with_a_code_or_a_class_are_lines_of_a_log(line: str, severity: str | None) -> None:
+    (row,) = tables_of(f"We saw this today:\n\n{line}\n")["logs"]
+    assert (row["text"], row["severity"]) == (line, severity)
+
+
+def test_words_about_an_exception_are_none() -> None:
+    assert "logs" not in tables_of("The java.lang.IllegalStateException was thrown when we closed the pool.\n")
+
+
+def test_names_and_figures_of_memcached_stand_behind_a_word() -> None:
+    rows = tables_of("STAT curr_connections 1023\nSTAT listen_disabled_num 44\n")["counters"]
+    assert [(r["name"], r["value"]) for r in rows] == [("curr_connections", 1023.0), ("listen_disabled_num", 44.0)]
+
+
+def test_a_stamp_of_the_diagnostic_log_of_db2() -> None:
+    stamp = stamp_of("2024-01-02-03.04.05.500000+060 E1201A812            LEVEL: Warning")
+    assert stamp is not None
+    assert (stamp.clock, stamp.t % 60, stamp.rest[:10]) == ("wall-local", 5.5, "E1201A812 ")
