@@ -3,6 +3,8 @@
 Standing out: a node with a third of the plan's time by itself (its children's time left out); rows that differ from the
 estimate by ten times or more; nodes repeated a thousand times or more; filters that throw away ten times what they keep
 (`Rows Removed by Filter` of PostgreSQL, a node `Filter` above a scan of a whole table of MySQL); sorts and hashes on disk.
+a sequential scan of 10,000 pages or more by its cost (100,000 of a plan without measures) that keeps a row for ten of them or
+fewer; a nested loop that ran a hundred times as often as was expected and takes most of the time. Plans are read as text or JSON.
 Normal: less. Without measures (plain EXPLAIN) nothing is said about time.
 Worked example: `Hash Join (... rows=10 ...) (actual time=0.1..5012.3 rows=100000 loops=1)` above a scan of 4,900 ms: the scan takes
 97.8 %, and the join gave 10,000 times the rows that were expected.
@@ -73,6 +75,28 @@ _EXPECTED = re.compile(rf"\(cost=[^()]{{0,60}} rows=({_N})")
 _AROUND = ' \t"|+'
 """What clients print around a line."""
 
+LEAST_PAGES = 10_000
+"""Number of pages (80 MB) from which a table is large enough that its whole read is felt."""
+
+PLAIN_PAGES = 100_000
+"""The same of a plan that was not measured, where nobody says that it took long."""
+
+PAGES_OF_COST = 0.1
+"""Part of the cost of a sequential scan that stands for its pages at least: a page costs 1 (seq_page_cost), each of its rows
+0.01 (cpu_tuple_cost) and 0.0025 for each operator of the filter; 291 rows are the most that a page of 8 kB holds."""
+
+KEPT = 0.1
+"""Rows that a filter keeps for each page that is read, at most, if an index would have read much less."""
+
+OFTEN = 100.0
+"""Factor between the rows that came and the rows that were expected from which a loop over them is the wrong plan."""
+
+_SEQ_SCAN = re.compile(r"(?:Parallel )?Seq Scan on ")
+_COST = re.compile(rf"\(cost={_N}\.\.({_N}) ")
+_LOOP = re.compile(r"Nested Loop\b")
+_PROPERTY = re.compile(r'\s*(?:-\s+)?"?([A-Z][\w/ -]{1,40})"?: +(.+?),?')
+"""A property of a node of a plan in JSON or YAML."""
+
 _GATHER = re.compile(r"Gather(?: Merge)?\b")
 _LIMIT = re.compile(r"Limit\b")
 _READS_ALL = re.compile(
@@ -99,7 +123,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     memory = _memory(case)
     rows = case.scan("rows", columns).filter(is_report).head(MOST_ROWS).collect(engine="streaming")
     for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
-        for nodes, notes in _plans([r for r in part.iter_rows(named=True) if r["cells"] and r["cells"][0]]):
+        lines = [r for r in part.iter_rows(named=True) if r["cells"] and r["cells"][0]]
+        for nodes, notes in (*_plans(lines), *_plans_of_properties(lines)):
             yield from _plan(nodes, notes, memory)
 
 
@@ -128,6 +153,59 @@ def _plans(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]
         yield nodes, notes
 
 
+def _plans_of_properties(
+    rows: Sequence[dict[str, Any]],
+) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
+    """Yield the nodes and other lines of each plan that was printed as JSON; one that is cut has the nodes before the cut."""
+    nodes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    for row in rows:
+        text = row["cells"][0]
+        found = _PROPERTY.fullmatch(text)
+        if found is None:
+            continue
+        key, value = found[1], found[2].strip('"')
+        indent = len(text) - len(text.lstrip())
+        if key == "Node Type":
+            if nodes and indent <= nodes[0]["indent"]:
+                yield _of_properties(nodes), notes
+                nodes, notes = [], []
+            made: dict[str, Any] = {"indent": indent, "at": indent if nodes else -1, "arrow": bool(nodes), "row": row}
+            nodes.append({**made, "of": {key: value}})
+        elif nodes:
+            nodes[-1]["of"][key] = value
+            if key in ("Filter", "Rows Removed by Filter", "Rows Removed by Join Filter"):
+                notes.append({"text": f"{key}: {value}", "row": row, "of": nodes[-1]})
+            elif key == "Execution Time":
+                notes.append({"text": f"Execution Time: {value} ms", "row": row, "of": None})
+    if nodes:
+        yield _of_properties(nodes), notes
+
+
+def _of_properties(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return nodes with the figures that their properties say."""
+    for node in nodes:
+        of = node["of"]
+
+        def number(key: str, of: Mapping[str, str] = of) -> float | None:
+            return float(of[key]) if re.fullmatch(_N, of.get(key, "")) else None
+
+        side = "Parallel " if of.get("Parallel Aware") == "true" else ""
+        index = f" using {of['Index Name']}" if "Index Name" in of else ""
+        on = f" on {of['Relation Name']}" if "Relation Name" in of else ""
+        each, loops = number("Actual Total Time"), number("Actual Loops") or 1.0
+        node |= {
+            "name": f"{side}{of['Node Type']}{index}{on}"[:120],
+            "ms": each * loops if each is not None else None,
+            "each": each,
+            "rows": number("Actual Rows"),
+            "loops": loops,
+            "expected": number("Plan Rows"),
+            "cost": number("Total Cost"),
+        }
+    return nodes
+
+
 def _ended(notes: Sequence[dict[str, Any]]) -> bool:
     return bool(notes) and _DONE.fullmatch(notes[-1]["text"]) is not None
 
@@ -137,7 +215,7 @@ def _node(text: str, row: dict[str, Any]) -> dict[str, Any] | None:
         return None
     arrow = text.startswith("->")
     name = re.split(r"  ?\((?:cost=|actual |never )", text.removeprefix("->").strip(), maxsplit=1)[0].strip()[:120]
-    time, rows, loops, expected = (p.search(text) for p in (_TIME, _ROWS, _LOOPS, _EXPECTED))
+    time, rows, loops, expected, cost = (p.search(text) for p in (_TIME, _ROWS, _LOOPS, _EXPECTED, _COST))
     n = float(loops[1]) if loops else 1.0
     return {
         "name": name or "a node",
@@ -149,6 +227,7 @@ def _node(text: str, row: dict[str, Any]) -> dict[str, Any] | None:
         "rows": float(rows[1]) if rows else None,
         "loops": n,
         "expected": float(expected[1]) if expected else None,
+        "cost": float(cost[1]) if cost else None,
     }
 
 
@@ -192,6 +271,8 @@ def _plan(
         yield from _times(nodes, notes, timed, whole, done)
     yield from _estimates(nodes, whole)
     yield from _filters(nodes, whole)
+    yield from _whole_reads(nodes, notes, whole)
+    yield from _loops(nodes, whole)
     for node in sorted((n for n in timed if n["loops"] >= LOOPS), key=lambda n: -n["ms"])[:1]:
         text = f"{node['name']} ran {node['loops']:,.0f} times, {figure(node['each'] / 1e3, 's')} each"
         yield _told(node, text, "loops_count", node["loops"], "count", share=_part(node["ms"], whole), role="loops")
@@ -369,6 +450,72 @@ def _filters(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting
             share=_part(above["ms"] or 0.0, whole),
             seen=({"log": f"filter kept little: {scan['name']}"},) if log else (),
         )
+
+
+def _whole_reads(nodes: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
+    """Yield the sequential scan that reads many pages for few rows, by its cost, where no line says what the filter removed.
+
+    Older servers, plain EXPLAIN and plans that are cut behind the filter do not say it.
+    """
+    filters = {id(n["of"]): n for n in notes if n["of"] and n["text"].startswith("Filter: ")}
+    said = {id(n["of"]) for n in notes if n["of"] and n["text"].startswith("Rows Removed by Filter")}
+    own, top = _own(nodes), max((n["cost"] or 0.0 for n in nodes), default=0.0)
+    found = []
+    for node in nodes:
+        cost, measured = node["cost"], node["rows"] is not None
+        rows = node["rows"] if measured else node["expected"]
+        if id(node) not in filters or id(node) in said or not _SEQ_SCAN.match(node["name"]) or not cost or rows is None:
+            continue
+        kept, pages = rows * (node["loops"] if measured else 1.0), cost * PAGES_OF_COST
+        share = _part(own[id(node)], whole) if measured and whole > 0 else _part(cost, top)
+        if pages >= (LEAST_PAGES if measured else PLAIN_PAGES) and kept <= KEPT * pages and share >= 0.5:
+            found.append((pages, kept, share, node))
+    for pages, kept, share, node in sorted(found, key=lambda x: -x[0])[:1]:
+        keeps = "kept" if node["rows"] is not None else "is expected to keep"
+        yield Sighting(
+            "plan",
+            node["name"],
+            f"{node['name']} reads a whole table, {pages:,.0f} pages or more by its cost of {node['cost']:,.0f};"
+            f" the filter {keeps} {kept:,.0f} row{'' if kept == 1 else 's'}",
+            "pages_count",
+            pages,
+            "count",
+            (_line(node["row"], node["name"]), _line(filters[id(node)]["row"], "Filter")),
+            **place(node["row"]),
+            share=share,
+            seen=({"log": "reads a large table to keep few rows"},) if node["rows"] is None or whole >= FELT_MS else (),
+        )
+
+
+def _loops(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
+    """Yield the loop that ran a hundred times as often as was expected, if what it ran takes most of the plan's time."""
+    parents = _parents(nodes)
+    for loop in nodes:
+        if not _LOOP.match(loop["name"]):
+            continue
+        below = [n for n in nodes if parents.get(id(n)) is loop]
+        if len(below) != 2:
+            continue
+        outer, inner = below
+        if None in (outer["rows"], outer["expected"], inner["ms"]) or whole < FELT_MS:
+            continue
+        times = outer["rows"] / max(outer["expected"], 1.0)
+        if inner["loops"] < LOOPS or times < OFTEN or inner["ms"] < whole / 2:
+            continue
+        yield Sighting(
+            "plan",
+            inner["name"],
+            f"{inner['name']} ran {inner['loops']:,.0f} times, once for each row of {outer['name']}, of which"
+            f" {outer['expected']:,.0f} {'was' if outer['expected'] == 1 else 'were'} expected",
+            "loops_count",
+            inner["loops"],
+            "count",
+            (_line(inner["row"], inner["name"]), _line(outer["row"], "expected and actual rows")),
+            **place(inner["row"]),
+            share=_part(inner["ms"], whole),
+            seen=({"log": "a loop ran far more often than was expected"},),
+        )
+        return
 
 
 def _notes(

@@ -208,3 +208,85 @@ def test_what_is_below_a_sort_is_read_whole_whatever_the_limit() -> None:
     assert [s.headline for s in made] == [
         "Parallel Seq Scan on shelves gave 20,000 rows, 400,000 were expected: 20 times fewer"
     ]
+
+
+def read_whole(cost: float, rows: int, *, measured: bool) -> list[Sighting]:
+    took = f" (actual time=1.0..{{}} rows={rows} loops=1)" if measured else ""
+    text = (
+        f"Sort  (cost={cost}..{cost + 9} rows={rows} width=4){took.format('5001.0')}\n"
+        f"  ->  Seq Scan on orders  (cost=0.00..{cost} rows={rows} width=4){took.format('5000.0')}\n"
+        "        Filter: (state = 'open'::text)\n"
+    )
+    return [s for s in plan(text) if s.name == "pages_count"]
+
+
+@pytest.mark.parametrize(
+    ("cost", "rows", "measured", "told"),
+    [
+        (100_000.0, 1000, True, True),
+        (99_999.0, 1000, True, False),
+        (100_000.0, 1001, True, False),
+        (1_000_000.0, 1000, False, True),
+        (999_999.0, 1000, False, False),
+    ],
+)
+def test_a_plan_that_is_cut_behind_the_filter_of_a_large_table(
+    cost: float, rows: int, measured: bool, told: bool
+) -> None:
+    made = read_whole(cost, rows, measured=measured)
+    assert [s.seen for s in made] == ([({"log": "reads a large table to keep few rows"},)] if told else [])
+    assert [[c.line_from for c in s.lines] for s in made] == ([[2, 3]] if told else [])
+
+
+def test_what_the_filter_removed_says_more_than_the_cost() -> None:
+    text = (
+        "Seq Scan on t  (cost=0.00..900000.00 rows=9 width=4) (actual time=1.0..5000.0 rows=9 loops=1)\n"
+        "  Filter: (a = 1)\n  Rows Removed by Filter: 5000000\n"
+    )
+    assert [s.name for s in plan(text) if s.kind == "plan"] == ["rows_removed_count"]
+
+
+LOOP = """\
+Nested Loop  (cost=0.4..9.0 rows=1 width=4) (actual time=0.1..{whole} rows=9 loops=1)
+  ->  Index Scan using a_i on a  (cost=0.4..8.0 rows=10 width=4) (actual time=0.1..90.0 rows={rows} loops=1)
+  ->  Index Scan using b_i on b  (cost=0.4..8.0 rows=1 width=4) (actual time=0.5..1.0 rows=1 loops={rows})
+"""
+
+
+@pytest.mark.parametrize(("rows", "whole", "told"), [(1000, 1090, True), (999, 1090, False), (1000, 2500, False)])
+def test_a_loop_that_runs_far_more_often_than_was_expected(rows: int, whole: int, told: bool) -> None:
+    made = [s for s in plan(LOOP.format(rows=rows, whole=whole)) if s.seen]
+    assert [s.headline for s in made] == (
+        [
+            "Index Scan using b_i on b ran 1,000 times, once for each row of Index Scan using a_i on a, of which 10 were expected"
+        ]
+        if told
+        else []
+    )
+
+
+JSON = """\
+      "Node Type": "Sort",
+      "Total Cost": 900.03,
+      "Plan Rows": 8,
+      "Actual Total Time": 5001.5,
+      "Actual Rows": 8,
+      "Actual Loops": 1,
+      "Plans": [
+          "Node Type": "Seq Scan",
+          "Relation Name": "orders",
+          "Plan Rows": 8,
+          "Actual Total Time": 5000.0,
+          "Actual Rows": 8,
+          "Actual Loops": 1,
+          "Filter": "(state = 'open'::text)",
+          "Rows Removed by Filter": 900000,
+"""
+
+
+def test_a_plan_as_json_that_is_cut() -> None:
+    made = plan(JSON)
+    assert made[0].headline == "Seq Scan on orders took 5.000 s by itself, 100.0 % of the 5.002 s of the plan"
+    removed = next(s for s in made if s.name == "rows_removed_count")
+    assert (removed.value, removed.seen) == (900000.0, ({"log": "Rows Removed by Filter: 900000"},))
+    assert [c.line_from for c in removed.lines] == [15, 8]

@@ -48,6 +48,10 @@ _DETAIL = re.compile(
     r"(?:Sort Method|Rows Removed by (?:Filter|Join Filter|Index Recheck)|Buffers|I/O Timings|Heap Blocks|Heap Fetches|Batches|Buckets"
     r"|Workers (?:Planned|Launched)|Filter|Index Cond|Join Filter|Hash Cond|Recheck Cond|JIT|Trigger [\w.]{1,63}): ?.*"
 )
+_NODE = re.compile(r'\s*"Node Type": "[A-Z][\w /-]{1,40}",?')
+_PROPERTY = re.compile(r'\s*"[A-Z][\w/ -]{1,40}": .*|[\s\[\]{},]*|\s*"Plans": \[')
+"""What a plan of PostgreSQL has as JSON: a node begins with its type."""
+
 _SYSTEMD = r"[●○◍×x↻*] [A-Za-z0-9_@.:\\-]+\.(?:service|slice|socket|timer|mount|automount|swap|target|scope|path|device)(?: - .*)?"
 _UNIT = re.compile(rf"{_SYSTEMD}|svc:/[\w/.-]{{1,200}}:[\w.-]{{1,80}} \(.*\)")
 """The line above what systemd (systemctl(1)) or the service management of Solaris (svcs(1), -x) says of a unit."""
@@ -129,6 +133,10 @@ def report_of(line: str, before: str | None) -> str | None:
         return IPERF
     if ("th=[" in text or "=" in text or before == FIO) and _FIO.fullmatch(text):
         return FIO
+    if '"Node Type"' in text and _NODE.fullmatch(text):
+        return PLAN
+    if before == PLAN and text.startswith('"') and _PROPERTY.fullmatch(text):
+        return PLAN
     bare = text.strip(_WRAPPED)
     if before == PLAN and _DETAIL.fullmatch(bare):
         return PLAN
