@@ -94,6 +94,12 @@ OFTEN = 100.0
 _SEQ_SCAN = re.compile(r"(?:Parallel )?Seq Scan on ")
 _COST = re.compile(rf"\(cost={_N}\.\.({_N}) ")
 _LOOP = re.compile(r"Nested Loop\b")
+_HAS_BELOW = re.compile(
+    r"(?:Nested Loop|Hash Join|Hash (?:Left|Right|Full|Semi|Anti|Right Semi|Right Anti) Join|Merge .*Join|Merge Join|Sort|Incremental Sort"
+    r"|(?:Finalize |Partial )?(?:Group|Hash|Mixed)?Aggregate|Aggregate|Hash|Gather|Gather Merge|Limit|Unique|Materialize|Memoize|WindowAgg"
+    r"|Append|Merge Append|Bitmap Heap Scan|LockRows|ProjectSet|SetOp.*|Subquery Scan)\b(?! scan)"
+)
+"""Nodes of PostgreSQL that others stand below: without one, the plan is cut there."""
 _PROPERTY = re.compile(r'\s*(?:-\s+)?"?([A-Z][\w/ -]{1,40})"?: +(.+?),?')
 """A property of a node of a plan in JSON or YAML."""
 
@@ -272,8 +278,9 @@ def _plan(
     yield from _estimates(nodes, whole)
     yield from _filters(nodes, whole)
     yield from _whole_reads(nodes, notes, whole)
-    yield from _loops(nodes, whole)
-    for node in sorted((n for n in timed if n["loops"] >= LOOPS), key=lambda n: -n["ms"])[:1]:
+    loops = list(_loops(nodes, whole))
+    yield from loops
+    for node in sorted((n for n in timed if n["loops"] >= LOOPS and not loops), key=lambda n: -n["ms"])[:1]:
         text = f"{node['name']} ran {node['loops']:,.0f} times, {figure(node['each'] / 1e3, 's')} each"
         yield _told(node, text, "loops_count", node["loops"], "count", share=_part(node["ms"], whole), role="loops")
     yield from _notes(notes, whole, memory)
@@ -289,6 +296,8 @@ def _times(
     """Yield the node with most time of its own, and the time of the whole plan."""
     own = _own(nodes)
     best = max(timed, key=lambda n: own[id(n)])
+    if best is nodes[-1] and _HAS_BELOW.match(best["name"]):
+        return  # the plan is cut: what stood below it has a part of its time
     alone = min(own[id(best)], whole)
     part = _part(alone, whole)
     took, of = figure(alone / 1e3, "s"), figure(whole / 1e3, "s")

@@ -290,3 +290,8 @@ def test_a_plan_as_json_that_is_cut() -> None:
     removed = next(s for s in made if s.name == "rows_removed_count")
     assert (removed.value, removed.seen) == (900000.0, ({"log": "Rows Removed by Filter: 900000"},))
     assert [c.line_from for c in removed.lines] == [15, 8]
+
+
+def test_a_plan_that_is_cut_at_a_join_says_nothing_of_the_time_of_that_node_alone() -> None:
+    made = plan("Nested Loop  (cost=0.4..9.0 rows=1 width=4) (actual time=0.1..5000.0 rows=1 loops=1)")
+    assert [s for s in made if s.kind == "split"] == []

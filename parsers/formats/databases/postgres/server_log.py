@@ -16,7 +16,8 @@ Clock: wall-utc where the zone is UTC, GMT or an offset, else wall-local (a name
 A stamp is the time when the line was printed, so the end of the event it reports. Traps: `still waiting` is printed once, after
 deadlock_timeout; `acquired` has the length of the wait. `received` is printed before a byte of the client is read, so the time to
 `authorized` includes the client's share; a reverse look-up by log_hostname happens before `received`. Further lines of a message begin
-with a tab: read but not stored. Known gaps: of translated messages only the level is read (and stored in English; not in csvlog), op is
+with a tab: read but not stored, except the lines of plans (auto_explain), which are rows of the report "query plan".
+Known gaps: of translated messages only the level is read (and stored in English; not in csvlog), op is
 NULL; elapsed_s of autovacuum, which stands on a further line; fields of a csv record after a text of several lines (hint, program).
 """
 
@@ -51,6 +52,12 @@ CSV = rf"^{AT},{TEXT},{TEXT},([0-9]+)?,{TEXT},[0-9a-f.]*,[0-9]*,{TEXT},[^,]*,[^,
 CSV_END = r",\"((?:[^\"]|\"\")*)\"(?:,\"(?:[a-z0-9 ]+)\")?(?:,[0-9]*)?(?:,-?[0-9]*)?$"
 JSON = r"^\{\"timestamp\":\"[^\"]*\".*\"error_severity\":\"[A-Z0-9]+\""
 FURTHER = r"^(?:\t| {8})"
+PLAN = "query plan"
+PLAN_LINE = (
+    r"\((?:cost=[0-9]|actual |never executed)|^\s+(?:Filter|Rows Removed by [A-Z][A-Za-z ]{3,20}|Sort Method|Buckets|Buffers|I/O Timings"
+    r"|Heap Fetches): "
+)
+"""Lines of a plan in text form: its nodes, and what stands below a node."""
 _SURE = (
     rf"(?:{LEVELS}):  |connection (?:received: host|authorized: user)=|database system is ready to accept"
     r"|duration: [0-9.]+ ms|checkpoint (?:starting|complete): "
@@ -72,7 +79,7 @@ FORMATS = tuple(
         variant=variant,
         version="1",
         systems=("linux", "solaris", "aix", "hpux", "windows", "macos", "freebsd"),
-        tables=("logs",),
+        tables=("logs", "rows") if variant == "stderr" else ("logs",),
         man="PostgreSQL documentation, Error Reporting and Logging",
         example=example,
         clocks=("wall-utc", "wall-local", "none"),
@@ -155,7 +162,9 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     ).to_series()
     open_ = open_.forward_fill().fill_null(bool(state.get("open")))
     state["open"] = bool(open_[-1]) if len(open_) else state.get("open", False)
-    out.read(rows.filter(open_ & ~heads & rows["line"].str.contains(FURTHER))["line_no"])
+    further = rows.filter(open_ & ~heads & rows["line"].str.contains(FURTHER))
+    out.read(further["line_no"])
+    _plan_lines(further.filter(pl.col("line").str.contains(PLAN_LINE)), out)
     # Without a stamp only the two blanks distinguish a line of the server from one of another program.
     rows = rows.filter(
         heads
@@ -166,6 +175,15 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         )
     )
     return prefixed(rows)
+
+
+def _plan_lines(lines: pl.DataFrame, out: Tables) -> None:
+    """Add the lines of plans that auto_explain writes below a statement, as the rows of a report."""
+    if lines.is_empty():
+        return
+    of_report = {"line_end": pl.col("line_no"), "table_no": pl.lit(0, pl.Int64), "row_no": pl.col("line_no")}
+    cells = {"heading": pl.concat_list(pl.lit(PLAN)), "cells": pl.concat_list("line")}
+    out.add("rows", lines.select("line_no", **of_report, **cells))
 
 
 def _csvlog(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:

@@ -202,3 +202,18 @@ def test_what_a_vacuum_says_below_a_listing():
     assert [note.text for note in reading.account.notes] == []
     assert reading.table("sessions")["xact_text"].to_list() == ["2031-02-01 09:00:00+00"]
     assert reading.table("logs").select("line_no", "severity").rows() == [(8, "INFO"), (9, "DETAIL")]
+
+
+def test_a_plan_below_a_statement_is_a_report():
+    log = (
+        "2026-11-21 05:58:41.200 UTC [4712] LOG:  duration: 5012.100 ms  plan:\n"
+        "\tQuery Text: SELECT note FROM orders WHERE state = 'open'\n"
+        "\tSeq Scan on orders  (cost=0.00..9.00 rows=1 width=4) (actual time=0.1..5011.9 rows=3 loops=1)\n"
+        "\t  Filter: (state = 'open'::text)\n"
+        "\t  Rows Removed by Filter: 900000\n"
+        "2026-11-21 05:58:46.000 UTC [4713] LOG:  checkpoint starting: time\n"
+    )
+    rows = read_bytes(log.encode()).table("rows")
+    assert rows["line_no"].to_list() == [3, 4, 5]
+    assert rows["heading"].to_list() == [["query plan"]] * 3
+    assert rows["cells"].to_list()[2] == ["\t  Rows Removed by Filter: 900000"]
