@@ -4,6 +4,7 @@ The slow logs of MySQL (`Rows_sent: 3  Rows_examined: 8100000`) and MongoDB (`do
 read. Standing out: a statement that took a tenth of a second or longer (where its time is known) and read a thousand rows or more,
 a hundred times what it returned. A sum over many rows (count, group by) and a change of rows read them all by right: they are told, and
 blamed only where the log says that a table was read whole (Full_scan, type ALL of explain, COLLSCAN). Normal: less.
+What MongoDB's explain("executionStats") sums up (nReturned, executionTimeMillis, totalDocsExamined) is told alike.
 Worked example: 4 rows sent and 5,200,000 examined in 7.3 s: 1,300,000 rows read for each that was wanted.
 Cost: one filter by text over the logs; 20,000 entries at most. Source: MySQL Reference Manual, The Slow Query Log; MongoDB
 Manual, Log Messages, Slow Operations; MariaDB knowledge base, EXPLAIN in the Slow Query Log.
@@ -24,7 +25,7 @@ from rules.observers.observer import FELT_S, MOST_LINES, Lines, Observer, Sighti
 OBSERVER = Observer(
     "rows-examined",
     "Which statements read far more than they return?",
-    ("logs",),
+    ("logs", "counters", "params"),
     {"*": "EXPLAIN ANALYZE of the statement; the indexes of its tables (SHOW INDEX, getIndexes)"},
 )
 
@@ -58,7 +59,57 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         case.scan("logs", columns, says | (pl.col("op") == "slow_query")).head(MOST_ENTRIES).collect(engine="streaming")
     )
     entries = [entry for entry in _entries(rows.sort("artifact_id", "line_no").iter_rows(named=True)) if _far(entry)]
-    return [_sighting(entry) for entry in sorted(entries, key=lambda e: -e["read"])[:TOLD]]
+    told = [_sighting(entry) for entry in sorted(entries, key=lambda e: -e["read"])[:TOLD]]
+    return [*told, *_explained(case)]
+
+
+def _explained(case: CaseTables) -> Iterator[Sighting]:
+    """Yield statements of MongoDB whose explain("executionStats") says that they read far more than they return.
+
+    The sums of the whole statement stand above those of its stages.
+    """
+    key = [*PLACE_COLUMNS, "part", "line_no", "name"]
+    sums = ("nReturned", "executionTimeMillis", "totalDocsExamined")
+    counters = case.scan("counters", [*key, "value"], pl.col("name").is_in(list(sums))).head(MOST_ENTRIES)
+    stages = case.scan("params", [*key, "value"], pl.col("name").is_in(["stage", "namespace"])).head(MOST_ENTRIES)
+    said = stages.collect(engine="streaming").sort("artifact_id", "line_no").to_dicts()
+    of: dict[str, dict[str, Any]] = {}
+    for row in counters.collect(engine="streaming").sort("artifact_id", "line_no").iter_rows(named=True):
+        of = of if of and row["artifact_id"] == next(iter(of.values()))["artifact_id"] else {}
+        if row["name"] != "totalDocsExamined":
+            of[row["name"]] = row
+            continue
+        above, of = of, {}
+        if len(above) < len(sums) - 1 or above["executionTimeMillis"]["value"] < FELT_S * 1e3:
+            continue
+        read, sent = row["value"], above["nReturned"]["value"]
+        if read is None or sent is None or read < max(LEAST, TIMES * max(sent, 1.0)):
+            continue
+        before = [x for x in said if x["artifact_id"] == row["artifact_id"] and x["line_no"] < row["line_no"]]
+        whole = next((x for x in reversed(before) if x["name"] == "stage" and x["value"] == "COLLSCAN"), None)
+        names = [x["value"] for x in before if x["name"] == "namespace"]
+        took = figure(above["executionTimeMillis"]["value"] / 1e3, "s")
+        lines = [
+            (row, "documents read"),
+            (above["nReturned"], "documents returned"),
+            (above["executionTimeMillis"], "time"),
+        ]
+        lines += [(whole, "COLLSCAN: no index")] if whole else []
+        yield Sighting(
+            "statement",
+            f"statement on line {row['line_no']}" + (f" of {names[-1]}" if names else ""),
+            f"A statement{f' of {names[-1]}' if names else ''} read {read:,.0f} documents to return {sent:,.0f} in {took}",
+            "rows_examined_count",
+            read,
+            "count",
+            tuple(Lines(x["artifact_id"], x["line_no"], x["line_no"], role) for x, role in lines),
+            **place(row),
+            against="documents returned",
+            against_value=sent,
+            share=0.6,
+            seen=({"log": f"read {'whole tables' if whole else 'many rows'} to return few"},),
+            beside="it used no index (COLLSCAN)" if whole else None,
+        )
 
 
 def _entries(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

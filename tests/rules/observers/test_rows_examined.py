@@ -73,3 +73,34 @@ def test_a_store_of_documents_counts_them_too(text: str) -> None:
 def test_a_plan_by_an_index_says_nothing() -> None:
     text = "Slow query ns=shop.orders planSummary=IXSCAN docsExamined=100 nreturned=100"
     assert list(observe(Case.of_tables({"logs": [{"line_no": 1, "text": text}]}))) == []
+
+
+def explained(read: float, returned: float, ms: float, stage: str = "COLLSCAN") -> list[Sighting]:
+    sums = (
+        ("nReturned", returned),
+        ("executionTimeMillis", ms),
+        ("totalKeysExamined", 0.0),
+        ("totalDocsExamined", read),
+    )
+    counters = [{"line_no": n, "name": name, "value": value} for n, (name, value) in enumerate(sums, 14)]
+    params = [
+        {"line_no": 4, "name": "namespace", "value": "shop.orders"},
+        {"line_no": 6, "name": "stage", "value": stage},
+    ]
+    return list(observe(Case.of_tables({"counters": counters, "params": params})))
+
+
+def test_what_mongodb_explains_of_a_statement() -> None:
+    (made,) = explained(300_000.0, 3.0, 812.0)
+    assert made.headline == "A statement of shop.orders read 300,000 documents to return 3 in 0.812 s"
+    assert made.seen == ({"log": "read whole tables to return few"},)
+    assert [c.line_from for c in made.lines] == [17, 14, 15, 6]
+    (by_index,) = explained(300_000.0, 3.0, 812.0, "IXSCAN")
+    assert by_index.seen == ({"log": "read many rows to return few"},)
+
+
+@pytest.mark.parametrize(("read", "returned", "ms"), [(999.0, 3.0, 812.0), (2000.0, 21.0, 812.0), (9000.0, 3.0, 99.0)])
+def test_a_statement_of_mongodb_that_reads_little_or_is_quick_is_normal(
+    read: float, returned: float, ms: float
+) -> None:
+    assert explained(read, returned, ms) == []
