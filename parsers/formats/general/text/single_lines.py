@@ -265,6 +265,7 @@ ADVICE = re.compile(
 COMPLAINT = re.compile(
     r"(?:\^[A-Z])?[ \t]*(?:\S{1,60}: )?\[?(?i:(?P<severity>error|warning|fatal|panic|critical|severe))\]?(?:[ ]?[:\]!]| [0-9]+ \()"
     r"|[ \t]*[A-Z]{2,6}-[0-9]{3,6}: |[ \t]*\(error\) [A-Z]{2,20} |[0-9]{1,3}\. [a-z-]{2,40}: [0-9]{1,9} latency spikes "
+    r"|(?:SQL queries: )?\w{1,40} [0-9.]{1,12} ms \([0-9]{1,6} queries including [0-9]"
     r"|[ \t]*<victimProcess id=|GC pool '[^']{1,60}' had collection\(s\): "
     r"|(?:\^[A-Z])?[ \t]*(?:[\w./@-]{1,60}(?:\[[0-9]+\])?: |\* |;; |\*\* |debug[123]: ).*?(?i:timed out|refused|denied|no such (?:file|device|process)"
     r"|cannot|can't|unable to|failed|unreachable|reset by peer|too many|not found|out of memory|no space left|broken pipe|closed by (?:remote|peer)"

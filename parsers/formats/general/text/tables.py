@@ -54,16 +54,24 @@ _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 Shape = dict[str, Any]
 """How a table is cut: `mode` (bar, tab, wide, words, mtr, df, ruled, profile), `heading`, `starts` of its cells. JSON-able.
 
+`framed` is False where bars stand only between the cells.
+
 Where rows end with a remark that has no word in the heading, `remark` is true and the heading's last cell is empty.
 """
 
 
-def cells_of(line: str, mode: str) -> list[str]:
+def cells_of(line: str, mode: str, *, framed: bool = True) -> list[str]:
     """Cut a line: at bars, at tabs, at two blanks or more, or at each blank.
+
+    Without bars at both ends (psql) an empty first or last cell leaves a bar there.
 
     >>> cells_of("| a | b c |", "bar"), cells_of("a b   c", "wide"), cells_of("a b   c", "words")
     (['a', 'b c'], ['a b', 'c'], ['a', 'b', 'c'])
+    >>> cells_of("  3 |  | ", "bar", framed=False)
+    ['3', '', '']
     """
+    if mode == "bar" and not framed:
+        return [cell.strip() for cell in line.replace("│", "|").split("|")]
     if mode == "bar":
         return [cell.strip() for cell in line.replace("│", "|").strip().strip("|").split("|")]
     if mode == "tab":
@@ -110,11 +118,12 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         ("bar",) if "|" in first or "│" in first else ("tab", "wide", "words") if "\t" in first else ("wide", "words")
     )
     for mode in modes:
-        heading = cells_of(first, mode)
+        framed = mode != "bar" or first.strip()[0] in "|│" or first.strip()[-1] in "|│"
+        heading = cells_of(first, mode, framed=framed)
         if not _is_heading(heading):
             continue
         starts = [found.start() for found in _CELL.finditer(first)] if mode == "wide" else []
-        shape = {"mode": mode, "heading": heading, "starts": starts}
+        shape = {"mode": mode, "heading": heading, "starts": starts, **({} if framed else {"framed": False})}
         if mode == "words" and any(_remarked(heading, line) for line in below):
             heading = [*heading, ""]
             shape = {**shape, "heading": heading, "remark": True}
@@ -234,7 +243,7 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
         return [*cells, ""] if len(cells) == len(heading) - 1 else _remarked(heading[:-1], line)
     if mode == "under":
         return _under(heading, starts, line)
-    cells = cells_of(line, mode)
+    cells = cells_of(line, mode, framed=shape.get("framed", True))
     if len(cells) == len(heading):
         return cells
     if mode == "tab" and 1 < len(cells) < len(heading):

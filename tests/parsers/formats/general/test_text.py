@@ -583,3 +583,14 @@ def test_a_stamp_of_the_diagnostic_log_of_db2() -> None:
     stamp = stamp_of("2024-01-02-03.04.05.500000+060 E1201A812            LEVEL: Warning")
     assert stamp is not None
     assert (stamp.clock, stamp.t % 60, stamp.rest[:10]) == ("wall-local", 5.5, "E1201A812 ")
+
+
+def test_cells_of_psql_may_be_empty_at_both_ends() -> None:
+    text = " count | type | event\n-------+------+--------\n    88 | IO   | WALSync\n     3 |      | \n       | IO   | x\n(3 rows)\n"
+    rows = tables_of(text)["rows"]
+    assert [r["cells"] for r in rows] == [["88", "IO", "WALSync"], ["3", "", ""], ["", "IO", "x"]]
+
+
+def test_the_sum_of_queries_that_a_toolbar_shows_is_a_line_of_a_log() -> None:
+    line = "SQL queries: default 3902.11 ms (812 queries including 800 similar and 640 duplicates)"
+    assert [r["text"] for r in tables_of(line + "\n")["logs"]] == [line]
