@@ -144,14 +144,14 @@ def _held_up(
 
 
 def _seen(tree: Sequence[Waiting], own: Waiting | None) -> tuple[Seen, ...]:
-    """Return what names the lock: the event, else a statement that wants a whole table, else its class of waits.
+    """Return what names the lock: the event (`Lock:` names none), else a statement that wants a whole table, else its class of waits.
 
     Two sessions that wait for less than a second are how locks work: nothing is named.
     """
     waits = [one.wait_s for one in tree if one.wait_s is not None]
     if len(tree) < MANY and waits and max(waits) < LOCKED_S:
         return ()
-    if event := next((one.event for one in tree if one.event), None):
+    if event := next((one.event for one in tree if one.event and not one.event.endswith(":")), None):
         return ({"event": event},)
     for one in (*tree, own):
         if one is not None and of_tables(one.verb):

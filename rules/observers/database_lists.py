@@ -66,6 +66,12 @@ LATE_BYTES = 2.0**30
 STUCK_MESSAGES = 100_000.0
 """Number of messages behind from which a partition or queue does not catch up between two looks."""
 
+MANY_WAIT = 10.0
+"""Minimum number of sessions or samples of a count of waits: of fewer, one is much by chance."""
+
+DEAD = 100_000.0
+"""Minimum number of dead rows of a table that are worth a word: autovacuum leaves a fifth of a small one."""
+
 LEADS = 0.6
 """Share of a queue or lag whose listing says by itself what it waits for."""
 
@@ -116,6 +122,7 @@ WHO = (
 SECONDS = (
     "seconds_in_wait",
     "wait_secs",
+    "blocked_duration",
     "wait_age_secs",
     "last_call_et",
     "seconds",
@@ -142,6 +149,8 @@ STATEMENTS = (
     "current_query",
     "blocked_query",
     "blocked_statement",
+    "waiting_query",
+    "waiting_statement",
     "info",
     "current_statement",
     "text",
@@ -183,7 +192,9 @@ QUEUES: Mapping[str, str] = {
     "cl_waiting": "clients wait for a server connection",
     "maxwait": "s is the longest wait for a server connection",
     "messages_ready": "messages wait to be delivered",
+    "ready": "messages wait to be delivered",
     "messages_unacknowledged": "messages are delivered and not acknowledged",
+    "unacked": "messages are delivered and not acknowledged",
     "messages": "messages are in the queue",
     "qcur": "requests are queued",
     "rejected": "tasks were rejected",
@@ -488,6 +499,9 @@ _TIMES: Mapping[str, float] = {
     "times": 1.0,
     "elapsed_s": 1.0,
 }
+_COUNTS = ("count", "cnt", "sessions", "session_count", "avg_active_sessions", "aas", "samples", "num_sessions", "n")
+"""Columns that count sessions or samples of a wait, where no time is listed."""
+
 _IDLE_WAITS = re.compile(
     r"(?i)(?:SQL\*Net message from client|rdbms ipc message|.*\btimer\b|.*idle.*|LAZYWRITER_SLEEP|SLEEP_\w+|WAITFOR|BROKER_\w+|CLR_\w+|XE_\w+|DIRTY_PAGE_POLL"
     r"|HADR_FILESTREAM_IOMGR_IOCOMPLETION|LOGMGR_QUEUE|CHECKPOINT_QUEUE|REQUEST_FOR_DEADLOCK_SEARCH|SQLTRACE_\w+|FT_IFTS\w*|DISPATCHER_QUEUE_SEMAPHORE"
@@ -500,7 +514,11 @@ def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
     event = next((n for n in WAITS if n in names), None)
     times = next((n for n in _TIMES if n in names), None)
     shares = next((n for n in _SHARES if n in names), None)
-    if event is None or (times is None and shares is None) or names & set(WHO):
+    counts = next((n for n in _COUNTS if n in names), None) if times is None and shares is None else None
+    if event is None or (times is None and shares is None and counts is None) or names & set(WHO):
+        return
+    if counts is not None:
+        yield from _counted_waits(event, counts, listing)
         return
     timed: list[tuple[float, float | None, Listed]] = []
     for one in listing:
@@ -529,6 +547,40 @@ def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
             against_value=100.0,
             share=min(1.0, max(0.0, share)),
             seen=({"event": one.of[event]},) if len(timed) >= TOLD else (),
+            normal=share < 0.1,
+        )
+
+
+def _counted_waits(event: str, counts: str, listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield the waits in which most sessions or samples are; those without a wait are on a processor."""
+    counted: list[tuple[float, str, Listed]] = []
+    whole = 0.0
+    for one in listing:
+        value = _number(one.of[counts])
+        kind = one.of.get("wait_event_type", "")
+        name = f"{kind}:{one.of[event]}" if _known(kind) and _known(one.of[event]) else one.of[event]
+        if value is None or value <= 0 or _IDLE_WAITS.fullmatch(name):
+            continue
+        if _known(name) and any(s.strength == "idle" for s in recognise(event=name)[:1]):
+            continue
+        whole += value
+        if _known(name):
+            counted.append((value, name, one))
+    for value, name, one in sorted(counted, key=lambda x: -x[0])[:TOLD]:
+        share = value / whole
+        yield Sighting(
+            "wait",
+            name,
+            f"{name} has {value:,.6g} of the {whole:,.6g} that are listed, {figure(100 * share, '%')} ({one.printed[counts]})",
+            "wait_pct",
+            100 * share,
+            "%",
+            (one.line(name),),
+            **place(one.row),
+            against="all that is not idle",
+            against_value=100.0,
+            share=share,
+            seen=({"event": name},) if whole >= MANY_WAIT else (),
             normal=share < 0.1,
         )
 
@@ -806,7 +858,7 @@ def _waits_for_whom(column: str, most: float, one: Listed) -> str | None:
         # All connections are taken, none is idle, and somebody has waited for a second.
         waited = (has("maxwait") or 0.0) >= 1
         return "pool-clients-wait" if waited and (has("sv_active") or 0.0) > 0 and has("sv_idle") == 0 else None
-    if column in ("messages", "messages_ready"):
+    if column in ("messages", "messages_ready", "ready", "messages_unacknowledged", "unacked"):
         if has("consumers") == 0:
             kept = _PARKED.search((one.first(("name", "queue_name")) or ("", ""))[1])
             return "queue-without-consumer" if most >= LAG_MESSAGES and not kept else None
@@ -838,6 +890,36 @@ def _slots(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
             against_value=float(len(listing)),
             share=0.4,
             n=len(unused),
+        )
+
+
+def _dead(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield the tables of PostgreSQL with most dead rows, if they have more of them than live ones."""
+    if not names >= {"relname", "n_dead_tup", "n_live_tup"}:
+        return
+    found = [
+        (dead, live, one)
+        for one in listing
+        if (dead := _number(one.of["n_dead_tup"])) is not None and (live := _number(one.of["n_live_tup"])) is not None
+    ]
+    many = [x for x in found if x[0] >= DEAD and x[0] >= x[1]]
+    for dead, live, one in sorted(many, key=lambda x: -x[0])[:TOLD]:
+        last = one.first(("last_autovacuum", "last_vacuum"))
+        never = {"last_autovacuum", "last_vacuum"} <= names and last is None
+        when = "; it was never vacuumed" if never else f"; {one.printed[last[0]]} {last[1]}" if last else ""
+        yield Sighting(
+            "rows",
+            one.of["relname"],
+            f"{one.of['relname']} has {dead:,.0f} dead rows (n_dead_tup) beside {live:,.0f} live ones{when}",
+            "dead_rows_count",
+            dead,
+            "count",
+            (one.line("n_dead_tup", "n_dead_tup"),),
+            **place(one.row),
+            against="live rows",
+            against_value=live,
+            share=LEADS,
+            seen=({"event": "dead-rows"},),
         )
 
 
@@ -972,6 +1054,7 @@ _READERS: tuple[Callable[[frozenset[str], Sequence[Listed]], Iterator[Sighting]]
     _consumers,
     _queues,
     _slots,
+    _dead,
     _limits,
     _plan,
     _sessions,

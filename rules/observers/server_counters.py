@@ -42,6 +42,9 @@ FULL_PCT = 99.0
 CONNECTED = ("connected_clients", "curr_connections", "threads_connected", "numbackends")
 """Names of connections that are open now; the most that there ever were may be of another day."""
 
+LOCKED_PCT = 10.0
+"""Part of the requests for locks on tables that wait, from which readers and writers stand in each other's way."""
+
 LARGEST = 1e18
 MOST = 5000
 """Maximum number of counters that are looked at."""
@@ -82,7 +85,7 @@ ON_DEMAND = (("checkpoints_req", "checkpoints_timed"), ("num_requested", "num_ti
 NAMES = frozenset(
     [name for one, other, _ in HITS for name in (one, other)]
     + [name for pair in (*USES, *ON_DEMAND) for name in pair]
-    + [*STILL, "buffers_backend", "buffers_checkpoint", "buffers_clean"]
+    + [*STILL, "table_locks_waited", "table_locks_immediate", "buffers_backend", "buffers_checkpoint", "buffers_clean"]
     + [name for found in ON_DISK for name in found[:3] if name]
 )
 
@@ -124,6 +127,7 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
         if name in of and of[name]["value"] > 0:
             text = f"{of[name]['value']:,.0f} {does} ({of[name]['name']})"
             yield _one((of[name],), text, "events_count", of[name]["value"], "count", 0.0, False, 0.25)
+    yield from _table_locks(of)
     yield from _on_disk(of)
     for asked, timed in ON_DEMAND:
         if asked in of and timed in of and (whole := of[asked]["value"] + of[timed]["value"]) > 0:
@@ -137,6 +141,17 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
             f"Sessions wrote {writers[0]['value']:,.0f} of {whole:,.0f} pages by themselves, {figure(100 * part, '%')}"
         )
         yield _one(writers, text, "backend_writes_pct", 100 * part, "%", 50.0, part <= 0.5, part)
+
+
+def _table_locks(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
+    """Yield how many requests for a lock on a table had to wait."""
+    waited, at_once = of.get("table_locks_waited"), of.get("table_locks_immediate")
+    if waited is None or at_once is None or (whole := waited["value"] + at_once["value"]) < LOOKS:
+        return
+    pct = 100 * waited["value"] / whole
+    text = f"{waited['value']:,.0f} of {whole:,.0f} requests for a lock on a table waited, {figure(pct, '%')}"
+    made = _one((waited, at_once), text, "waited_pct", pct, "%", LOCKED_PCT, pct < LOCKED_PCT, 0.6)
+    yield replace(made, seen=({"event": "table-locks-wait"},)) if pct >= LOCKED_PCT else made
 
 
 def _on_disk(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:

@@ -98,6 +98,38 @@ def test_a_session_that_changes_and_waits_for_one_that_sleeps() -> None:
     assert made[0].seen == ({"log": "writes wait behind a session"},)
 
 
+@pytest.mark.parametrize(
+    ("heading", "rows", "event", "pct"),
+    [
+        ("wait_event_type wait_event count", ("IO WALSync 30", "LWLock WALWrite 10", "- - 10"), "IO:WALSync", 60.0),
+        (
+            "EVENT SESSION_STATE COUNT(*)",
+            ("db_file_scattered_read WAITING 90", "- ON_CPU 10"),
+            "db_file_scattered_read",
+            90.0,
+        ),
+        ("wait_event avg_active_sessions", ("IO:DataFileRead 9.5", "CPU 0.5"), "IO:DataFileRead", 95.0),
+        ("wait_event count", ("IO:WALSync 9",), None, 100.0),
+    ],
+)
+def test_waits_that_are_counted(heading: str, rows: tuple[str, ...], event: str | None, pct: float) -> None:
+    made = table(heading, *rows)[0]
+    assert (made.seen, round(made.value, 6)) == (({"event": event},) if event else (), pct)
+
+
+def test_idle_waits_are_not_counted() -> None:
+    assert table("wait_event_type wait_event count", "Client ClientRead 300", "Activity CheckpointerMain 1") == []
+
+
+@pytest.mark.parametrize(
+    ("dead", "live", "told"), [("100000", "100000", True), ("99999", "9", False), ("100000", "100001", False)]
+)
+def test_tables_with_more_dead_rows_than_live_ones(dead: str, live: str, told: bool) -> None:
+    made = table("relname n_live_tup n_dead_tup last_vacuum last_autovacuum", f"jobs {live} {dead} - -")
+    said = "jobs has 100,000 dead rows (n_dead_tup) beside 100,000 live ones; it was never vacuumed"
+    assert [(s.headline, s.seen) for s in made] == ([(said, ({"event": "dead-rows"},))] if told else [])
+
+
 REPLICA = {
     "Slave_IO_Running": "Yes",
     "Slave_SQL_Running": "Yes",

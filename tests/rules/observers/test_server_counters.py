@@ -85,3 +85,13 @@ def test_what_went_to_disk_is_a_measure() -> None:
 def test_a_server_that_takes_no_more_connections(name: str, used: float, full: bool) -> None:
     (made,) = counters(**{name: used, "max_connections": 100.0})
     assert made.seen == (({"event": "connections-at-limit"},) if full else ())
+
+
+@pytest.mark.parametrize(("waited", "normal"), [(100.0, False), (99.0, True)])
+def test_locks_on_tables_that_wait(waited: float, normal: bool) -> None:
+    (made,) = counters(Table_locks_waited=waited, Table_locks_immediate=1000.0 - waited)
+    assert (made.normal, bool(made.seen)) == (normal, not normal)
+
+
+def test_locks_of_a_server_that_has_just_begun() -> None:
+    assert counters(Table_locks_waited=99.0, Table_locks_immediate=900.0) == []
