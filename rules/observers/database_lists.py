@@ -365,7 +365,21 @@ def _ungranted(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
             against_value=float(len(listing)),
             share=max(0.6, len(held) / len(listing)),
             n=len(held),
+            seen=_named_lock(one, mode) if len(waiting) >= MANY or mode == "AccessExclusiveLock" else (),
         )
+
+
+def _named_lock(one: Listed, mode: str) -> tuple[Seen, ...]:
+    """Return the wait event of a lock that is not granted, as the server itself calls it in its lists of sessions."""
+    if _known(kind := one.of.get("locktype", "")):
+        return ({"event": f"Lock:{kind}"},)
+    if "request_mode" in one.of:
+        return ({"event": f"LCK_M_{mode.upper().replace('-', '_')}"},)
+    if one.of.get("lock_type", "").upper() == "RECORD":
+        return ({"log": "writes wait behind a session"},)
+    if one.of.get("object_type", "").upper() == "TABLE":
+        return ({"event": "Waiting for table metadata lock"},)
+    return ()
 
 
 def _blocked(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:

@@ -357,3 +357,32 @@ def test_reads_that_wait_behind_a_change_of_the_table(oldest: str, blamed: bool)
         ({"log": "sessions wait behind ALTER"},) if blamed else ({"log": "reads wait behind a session"},)
     )
     assert table("query_start waiting state query", "10:00:09 f active SELECT") == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "n", "seen"),
+    [
+        (
+            "pid locktype relation mode granted",
+            "7 relation orders AccessExclusiveLock f",
+            1,
+            {"event": "Lock:relation"},
+        ),
+        ("pid locktype relation mode granted", "7 transactionid - ShareLock f", 3, {"event": "Lock:transactionid"}),
+        ("pid locktype relation mode granted", "7 transactionid - ShareLock f", 2, None),
+        ("spid request_mode request_status", "64 U WAIT", 3, {"event": "LCK_M_U"}),
+        ("id lock_type lock_mode lock_status", "9 RECORD X WAITING", 3, {"log": "writes wait behind a session"}),
+        (
+            "id object_type lock_type lock_status",
+            "9 TABLE SHARED PENDING",
+            3,
+            {"event": "Waiting for table metadata lock"},
+        ),
+        ("id lock_mode lock_status", "9 X WAITING", 3, None),
+    ],
+)
+def test_locks_that_are_not_granted_have_the_names_of_waits(
+    heading: str, row: str, n: int, seen: dict[str, str] | None
+) -> None:
+    made = next(s for s in table(heading, *[row] * n) if s.name == "locks_waited_count")
+    assert made.seen == ((seen,) if seen else ())

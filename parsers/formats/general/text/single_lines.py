@@ -54,10 +54,11 @@ _YEARLESS = (
 _BEFORE = re.compile(
     r"(?P<who>[A-Za-z][\w.-]{0,60} {1,30}\| {1,4})?"
     r"(?:(?P<level>\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|SEVERE|CRITICAL|FATAL|debug|info|notice|warn|warning|error|fatal)\]?:?"
-    r" {1,8}(?:\[[^\]]{1,120}\]:? {1,8})?)|[0-9]{1,10}:[A-Z] |\[[0-9]{1,10}\] |(?:[0-9]{2}:){1,2}[0-9]{4}:[0-9]{5}:[0-9]{5}:)?"
+    r" {1,8}(?:\[[^\]]{1,120}\]:? {1,8})?)|[0-9]{1,10}:[A-Z] |\[[0-9]{1,10}\] | {4}(?=20[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9:]{8} \[[A-Z]{3,5}\] )"
+    r"|(?:[0-9]{2}:){1,2}[0-9]{4}:[0-9]{5}:[0-9]{5}:)?"
 )
 """What stands before a stamp: a container (docker compose), a severity and a thread (logback, as Cassandra has it), or only
-the numbers of a process: of Redis (`7:M`), of NATS (`[7]`), of a thread of Sybase (`00:0002:00000:00007:`)."""
+four blanks (Consul, Nomad) or the numbers of a process: of Redis (`7:M`), of NATS (`[7]`), of a thread of Sybase (`00:0002:00000:00007:`)."""
 _UPTIME = re.compile(r"\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
 """Seconds since the start: of the kernel, of a run-time's log."""
 _RUNTIME = re.compile(
@@ -300,10 +301,14 @@ DISK_FAILS = re.compile(
 
 CODED = re.compile(
     r"(?:MESSAGE : )?(?P<code>(?:SQL|ADM|DBI|DB2)[0-9]{4,5}[NCEW])  ?[A-Z].*"
+    r"|[0-9]{1,9} secs \([0-9.]{1,9} hrs\) behind the (?:primary|freshest member).*"
+    r"|(?:  )?(?:\[[0-9a-f-]{36}\] +)?(?:Completed [0-9]{3} [A-Z][\w ]{1,40} in [0-9]{1,9}ms \("
+    r"|[A-Z][\w:]{1,80} (?:Load|Exists\?|Count|Update|Create) \([0-9.]{1,9}ms\) ).*"
     r"|(?:Caused by: |Exception in thread \"[^\"]{0,200}\" )?[a-z][\w$]{0,60}(?:\.[\w$]{1,120}){1,12}(?:Exception|Error)(?:: .*)?"
 )
-"""Messages that begin with a code of Db2, or with the class of an exception of Java: their text may be a sentence. A code is
-an error; an exception repeats what the line above it complains of, and is no further complaint."""
+"""Messages whose text may be a sentence: those that begin with a code of Db2 (an error) or with the class of an exception of Java,
+which repeats what the line above it complains of; how far MongoDB says that a member is behind; what Rails says of a request and
+its statements."""
 
 RESOLVED = re.compile(
     r"(?:Firing (?:regular )?|Retrying |Timeout reached on |Initial jitter phase for )transaction [0-9]+\b.*"
