@@ -46,7 +46,8 @@ class Measure:
     `value` is computed per sample; it stands out where it is at least `bound` (`low`: at most). `kind` is the kind of the
     sighting, `says` a sentence with {value}, {worst}, {n}, {of}, {who}. `share_of` turns the value into a share (100 for
     percent), `of` by what it is a part of in each sample; without them the share is that of the samples in which the value
-    is at least `felt` (None: no share). One that is not `shown` never stands out. One that is `told` beside another fills no line where it is within its bound.
+    is at least `felt` (None: no share). One that is not `shown` never stands out. One that is `told` beside another
+    fills no line where it is within its bound. `least_beyond` samples must be beyond the bound, where there are so many.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Measure:
     kind: str = "saturation"
     seen: tuple[Seen, ...] = ()
     least_samples: int = 1
+    least_beyond: int = 1
     shown: bool = True
     told: bool = False
     beside: tuple[Beside, ...] = ()
@@ -122,7 +124,8 @@ def sightings(rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str]
 
 
 def _stands(m: Measure, row: Mapping[str, Any]) -> bool:
-    return bool(m.shown and row["n"] >= max(1, HELD * row["of"]) and row["of"] >= m.least_samples)
+    enough = max(min(m.least_beyond, row["of"]), HELD * row["of"])
+    return bool(m.shown and row["n"] >= enough and row["of"] >= m.least_samples)
 
 
 def _size(m: Measure, row: Mapping[str, Any]) -> float:

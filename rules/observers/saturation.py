@@ -252,6 +252,7 @@ DEVICE = (
         "response",
         seen=({"counter": "disk_response_ms"},),
         felt=SLOW_MS,
+        least_beyond=2,
     ),
     Measure(
         "disk_queue",

@@ -41,6 +41,10 @@ WAITING_B = 32_768.0
 UNREAD, UNREAD_B = 3, 1024.0 * 1024
 """Minimum number of sockets of one end in which much is unread, or bytes in one, from which the reader is what is slow."""
 
+LEFT_OPEN = 100
+"""Minimum number of connections that only the peer closed from which the program is what is wrong: a tenth of the usual 1,024
+descriptors; fewer may be those of one burst."""
+
 HALF = 0.5
 """Share of what says who is slow, but not how much of the time that takes."""
 
@@ -308,6 +312,7 @@ def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
         if row["state"] == "CLOSE_WAIT" and row["n"] >= UNREAD and row["unread"] > row["n"]:
             stands = True  # The program neither closes nor reads what came before the end, which counts as one byte.
         leaks = stands and row["state"] == "CLOSE_WAIT" and row["n"] >= HALF * row["of"]
+        leaks &= row["n"] >= LEFT_OPEN or row["unread"] > row["n"]
         if not stands and row["n"] < (OPEN if row["state"] == "ESTABLISHED" else MANY):
             continue
         told[row["artifact_id"]] = told.get(row["artifact_id"], 0) + 1

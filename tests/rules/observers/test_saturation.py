@@ -213,3 +213,12 @@ def test_a_device_answers_as_its_reads_and_writes_together_do() -> None:
     row = {"device": "sdk", "r_ps": 10.0, "w_ps": 30.0, "r_resp_ms": 2.0, "w_resp_ms": 82.0}
     assert seen(iostat=[row])["disk_response_ms"].value == pytest.approx(62.0)
     assert seen(iostat=[row | {"r_ps": 0.0, "r_resp_ms": 0.0}])["disk_response_ms"].value == pytest.approx(82.0)
+
+
+@pytest.mark.parametrize(("times", "stands"), [((80.0,), True), ((80.0, 2.0), False), ((80.0, 60.0, 2.0), True)])
+def test_one_slow_sample_of_several_is_a_moment(times: tuple[float, ...], stands: bool) -> None:
+    rows = [
+        {"line_no": n, "sample": n, "t_local": float(n), "device": "sda", "r_ps": 90.0, "w_ps": 0.0, "resp_ms": ms}
+        for n, ms in enumerate(times, 1)
+    ]
+    assert seen(iostat=rows)["disk_response_ms"].normal is not stands

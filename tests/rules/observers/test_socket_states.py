@@ -126,7 +126,8 @@ def test_unread_datagrams_close_no_window() -> None:
 
 
 @pytest.mark.parametrize(
-    ("closed", "open_", "unread", "leaks"), [(12, 3, 1, True), (12, 30, 1, False), (9, 0, 1, False), (4, 0, 381, True)]
+    ("closed", "open_", "unread", "leaks"),
+    [(120, 3, 1, True), (12, 3, 1, False), (120, 300, 1, False), (4, 0, 381, True)],
 )
 def test_sockets_that_only_the_peer_closed(closed: int, open_: int, unread: int, leaks: bool) -> None:
     ends = [socket(local_port=50_000 + n, peer_port=9200, recvq=unread, state="CLOSE_WAIT") for n in range(closed)]
