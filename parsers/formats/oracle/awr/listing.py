@@ -51,6 +51,8 @@ FORMAT = Format(
     ),
 )  # fmt: skip
 
+_OF_AIX = re.compile(r"[ \t]*IDENTIFIER[ \t]+TIMESTAMP[ \t]+T[ \t]+C[ \t]+RESOURCE_NAME\b")
+"""Heading of the summary that errpt of AIX prints, which has a column of the name of a dynamic view's."""
 _HEAD_WORDS = ("RESOURCE_NAME", "TOTAL_WAITS", "CURRENT_UTILIZATION", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#")
 _KEYS = ("ACTIVE ", "KILLED", "RESOURCE_NAME", "TOTAL_WAITS", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#", "SQL*Net", "db file ", "latch", "log file ",
          "PX Deq", "STAT_NAME", "USERNAME", "MACHINE", "PROGRAM", "EVENT", "v$session", "V$SESSION")  # fmt: skip
@@ -118,6 +120,7 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.9, f"{rows} rows of sessions or waits without headings", "listing")
     upper = text.upper()
     headings = head.fitting(_HEADS) if any(word in upper for word in _HEAD_WORDS) else []
+    headings = [line for line in headings if not _OF_AIX.match(line)]
     if headings and re.search(r"(?m)^[ |+]*-{2,}", text):
         if re.search(r"(?i)\bRESOURCE_NAME\b|TOTAL_WAITS|WAIT_TIME_MILLI|TIME_WAITED", headings[0]):
             return Claim(0.93, "headings of a dynamic view", "listing")
