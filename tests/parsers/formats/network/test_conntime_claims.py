@@ -1,0 +1,10 @@
+"""A list of how many things took a time is no list of connection times."""
+
+from __future__ import annotations
+
+from tests.parsers.formats.evidence import read_bytes
+
+
+def test_a_number_of_routines_by_their_time_is_no_time() -> None:
+    text = "DPC count (execution time <250 µs):     90210\nDPC count (execution time 250-500 µs):  77\n"
+    assert "conn_times" not in read_bytes(text.encode()).tables
