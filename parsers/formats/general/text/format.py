@@ -34,6 +34,8 @@ iptables-save -c, nft list ruleset, ipfw show) are counters of grp filter: packe
 The dates of a certificate are params NotBefore and NotAfter with their seconds. The totals of commands that Redis prints
 (cmdstat_get:calls=900,usec=4500) are counters with the command as item; an entry of its slow log (SLOWLOG GET) or of LATENCY
 LATEST is a line of a log with its elapsed time.
+What tools of Windows, macOS, BSD and HP-UX state of the system in one line (netstat -m, vmstat -z, lanadmin, LatencyMon, pathping, w32tm,
+pmset -g therm) is a row under "system report"; a row of a list of Windows' events is a line of a log without a time.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """
 
@@ -96,6 +98,7 @@ _TYPES: dict[str, dict[str, pl.DataType]] = {
         "line_end": pl.Int64(),
         "severity": pl.String(),
         "code": pl.String(),
+        "program": pl.String(),
         "op": pl.String(),
         "elapsed_s": pl.Float64(),
         "ok": pl.Boolean(),

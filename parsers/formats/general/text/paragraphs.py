@@ -47,6 +47,7 @@ from parsers.formats.general.text.single_lines import (
     severity_of,
     stamp_of,
 )
+from parsers.formats.general.text.stated_lines import REPORT, event, stated
 from parsers.formats.general.text.storage_lines import state_of
 from parsers.formats.general.text.timing_lines import timed, unit_of
 from parsers.formats.general.text.web_records import fields_of, request_of
@@ -156,8 +157,9 @@ class Paragraphs:
             or self._is_event(no, line)
             or self._is_record(no, line)
             or self._is_report(no, line)
-            or self._is_counted(no, line)
             or self._is_performance_counter(no, line)
+            or self._is_stated(no, line)
+            or self._is_counted(no, line)
             or self._is_profile_list(no, line)
         ):
             return
@@ -698,6 +700,31 @@ class Paragraphs:
             self.state["now"] = self._time(stamp.clock, stamp.t, no)
         self.state["counter"] = named["path"]
         self.read.append(no)
+        return True
+
+    def _is_stated(self, no: int, line: str) -> bool:
+        """Take a line in which a tool states one figure of the system, or a row of a list of events: see `stated_lines`.
+
+        Some of these tools give advice above their figures.
+        """
+        if QUOTED.match(line):
+            return False
+        if found := event(line):
+            self._decide()
+            cells = {"code": found["code"], "text": found["text"], "severity": found["severity"]}
+            unknown = {"t_local": None, "op": None, "elapsed_s": None, "ok": None}  # day and month in either order
+            self._add("logs", no, source="text", program=found["program"], **cells, **unknown)
+            return True
+        made = stated(line, self.state.setdefault("stated", {}))
+        if made is None:
+            return False
+        self._decide()
+        for counter, whose, value, most in made:
+            cells = [counter, whose, f"{value:.15g}", "" if most is None else f"{most:.15g}"]
+            row = {"table_no": 0, "row_no": no, "heading": [REPORT], "cells": cells}
+            self._add("rows", no, line_end=no, t_local=self.state.get("now"), **row)
+        if not made:
+            self.read.append(no)
         return True
 
     def _stacks(self, done: list[Row]) -> None:

@@ -560,8 +560,8 @@ def test_the_letter_before_a_date_of_six_digits_is_a_severity_too() -> None:
     [
         ("SQL0911N  The current transaction has been rolled back because of a deadlock.", "ERROR"),
         ("MESSAGE : ADM5502W  The escalation of locks on a table was successful.", "ERROR"),
-        ("shop.db.WaitException: No row came within the time that was set.", None),
-        ("Caused by: java.lang.IllegalStateException: The pool is closed.", None),
+        ("shop.db.WaitException: No row came within the time that was set.", "error"),
+        ("Caused by: java.lang.IllegalStateException: The pool is closed.", "error"),
         ("4120 secs (1.14 hrs) behind the primary", None),
         ("Completed 200 OK in 4812ms (Views: 880.1ms | ActiveRecord: 3901.2ms)", None),
         ('Vendor Load (9.2ms)  SELECT "vendors".* FROM "vendors" WHERE "vendors"."id" = 11 LIMIT 1', None),

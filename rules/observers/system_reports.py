@@ -1,0 +1,226 @@
+"""What tools of Windows, macOS, BSD and HP-UX state of the system in one line: full tables, refused buffers, drivers that hold a processor.
+
+Standing out: a table or zone that is full or has refused, buffers that were denied, late collisions or half duplex, an interrupt routine
+that ran `ROUTINE_S` or longer, the driver that a debugger names for a stop, a clock that is `OFF_S` off, packets lost on a link of a
+path, processors whose speed the firmware limits, little free memory. Normal: figures within those bounds; they are not shown.
+A module of the kernel itself is no driver to blame: the debugger names it where it found nobody else.
+Worked example: "0/700/9 requests for mbufs denied": 709 requests for network buffers were denied.
+Cost: the first `MOST_ROWS` rows of each artifact. Source: netstat(1), vmstat(8), FreeBSD; sar(1M), lanadmin(1M), HP-UX; pmset(1); Microsoft
+Learn: pathping, w32tm, Bug Check Code Reference, DPC guidelines (a routine should take 100 µs at most).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import Seen
+
+OBSERVER = Observer(
+    "system-reports",
+    "What do tools state of the system?",
+    ("rows",),
+    {
+        "windows": "Get-WinEvent -LogName System -MaxEvents 200; Get-Counter '\\Memory\\*','\\PhysicalDisk(*)\\*'",
+        "macos": "sudo powermetrics -n 3; pmset -g therm; vm_stat 5",
+        "*": "the same report once more, 60 s later",
+    },
+)
+
+REPORT = "system report"
+"""Heading under which the general reader keeps the figures."""
+
+MOST_ROWS = 2_000
+FULL = 0.95
+"""Part of a table or zone from which it is full: what is free at that moment is about to be used."""
+
+ROUTINE_S = 0.001
+"""Minimum time of an interrupt routine: ten times what Microsoft's guidelines allow a driver."""
+
+OFF_S = 1.0
+"""Minimum difference of two clocks: programs that compare stamps are wrong by then; Kerberos refuses at 300 s."""
+
+KERBEROS_S = 300.0
+
+_OWN = re.compile(
+    r"(?i)nt(?:oskrnl|krnl\w*)?(?:\.(?:exe|sys|wrong\.symbols\.exe))?|hal\.dll|win32k\w*\.sys|(?:memory_corruption|unknown_image|unknown_module)\S*|.*\.(?:exe|dll)"
+)
+"""Modules that are no driver: the debugger names them where it found nobody else, or for a program that ended."""
+_PROCESSORS = re.compile(r"(?i)(?:GenuineIntel|AuthenticAMD|hardware)\S*")
+
+
+OUTRIGHT = 0.5
+"""Share of what leaves no doubt that somebody waited or was refused; how long, no report says."""
+
+LOST = 0.05
+"""Minimum part of the packets that is surely felt: TCP halves its pace at each loss."""
+
+
+@dataclass(frozen=True)
+class Says:
+    """What to say of a figure from `least` on (or up to `most`), and the part of a lead that it is worth."""
+
+    sentence: str
+    least: float = 1.0
+    most: float | None = None
+    unit: str = "count"
+    share: float = OUTRIGHT
+
+
+SAYS = {
+    "table is full": Says('The kernel reports: "{who}: table is full"'),
+    "proc table overflows": Says("The table of processes overflowed {value} times"),
+    "file table overflows": Says("The table of open files overflowed {value} times"),
+    "mbufs denied": Says("{value} requests for network buffers (mbufs) were denied"),
+    "Late Collisions": Says("{who} counts {value} late collisions", share=0.3),
+    "late collisions at half duplex": Says("{who} works at half duplex and counts {value} late collisions"),
+    "FCS Errors": Says("{who} counts {value} frames with a wrong checksum", share=0.3),
+    "half duplex": Says("{who} works at half duplex", unit="", share=0.2),
+    "DPC": Says("A deferred routine (DPC) of {who} ran for {value} without a break", ROUTINE_S, unit="s"),
+    "ISR": Says("An interrupt routine (ISR) of {who} ran for {value} without a break", ROUTINE_S, unit="s"),
+    "DPCs of 4 ms or longer": Says("{value} deferred routines (DPC) ran for 4 ms or longer", share=0.3),
+    "clock offset": Says("The clock is {value} apart from that of {who}", OFF_S, unit="s"),
+    "clock not synchronised": Says("The clock is not synchronised with any other", share=0.2, unit=""),
+    "domain controller": Says("The connection to the domain's controller has status {value}: {who}", unit=""),
+    "CPU_Speed_Limit": Says("The processors may run at {value} of their speed", 0.0, 99.0, "%"),
+    "CPU Plimit": Says("The firmware limits the processors (Plimit {value})", 1.0, unit=""),
+    "memory free percentage": Says("{value} of the memory can still be given out", 0.0, 10.0, "%"),
+}
+"""By what is counted. Bounds: memory_pressure(1)."""
+
+TABLES = ("proc table", "file table", "inod table", "mbuf clusters", "zone")
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the figures that stand out, artifact by artifact."""
+    ours = (pl.col("heading").list.first() == REPORT).fill_null(value=False)
+    rows = case.scan("rows", [*PLACE_COLUMNS, "line_no", "heading", "cells"], ours)
+    kept = rows.sort("artifact_id", "line_no").group_by("artifact_id", maintain_order=True).head(MOST_ROWS)
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in kept.collect(engine="streaming").iter_rows(named=True):
+        found.setdefault((row["artifact_id"], row["cells"][0], row["cells"][1]), []).append(row)
+    for (_, counter, who), same in found.items():
+        if (sighting := _sighting(counter, who, same)) is not None:
+            yield sighting
+
+
+def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | None:
+    """Return what the rows of one figure say, by the worst of them."""
+    if counter in TABLES:
+        worst = max(rows, key=lambda r: _part(r))
+        return _table(counter, who, worst)
+    if counter == "lost on a link":
+        return _link(who, max(rows, key=lambda r: _part(r)))
+    says = SAYS.get(counter)
+    sign = -1.0 if says is not None and says.most is not None else 1.0
+    row = max(rows, key=lambda r: sign * abs(float(r["cells"][2])))
+    value = abs(float(row["cells"][2]))
+    if says is not None:
+        if value < says.least or (says.most is not None and value > says.most):
+            return None
+        shown = f"{value:,.0f}" if says.unit in ("count", "", "MB") else figure(value, says.unit)
+        headline, share, seen = (
+            says.sentence.format(who=who, value=shown),
+            says.share,
+            {"counter": _name(counter, who, value)},
+        )
+        return _made(row, counter, who, headline, value, says.unit, share, seen, len(rows))
+    if counter.endswith(" failures") and value >= 1.0:
+        named = {"counter": "mbuf zone failures" if "mbuf" in who else "zone failures"}
+        return _made(
+            row,
+            counter,
+            who,
+            f"{value:,.0f} requests to the kernel's zone {who} failed",
+            value,
+            "count",
+            OUTRIGHT,
+            named,
+            1,
+        )
+    if counter == "bugcheck image":
+        return _image(row, who)
+    if re.fullmatch(r"[A-Z][A-Z0-9_]+ \([0-9a-f]{1,8}\)", counter):
+        return _made(
+            row,
+            counter,
+            who,
+            f"Windows stopped with {counter}",
+            value,
+            "",
+            OUTRIGHT,
+            {"log": f"Windows stopped: {counter}"},
+            1,
+        )
+    return None
+
+
+def _name(counter: str, who: str, value: float) -> str:
+    """Return the name by which signatures know a figure."""
+    if counter == "table is full":
+        return f"{who}: table is full"
+    if counter == "clock offset" and value >= KERBEROS_S:
+        return "clock offset beyond Kerberos"
+    return f"domain controller {who}" if counter == "domain controller" else counter
+
+
+def _part(row: dict[str, Any]) -> float:
+    """Return the part of a limit that is used; 0 where there is no limit."""
+    used, limit = row["cells"][2:4]
+    return float(used) / float(limit) if limit and float(limit) > 0 else 0.0
+
+
+def _table(counter: str, who: str, row: dict[str, Any]) -> Sighting | None:
+    if _part(row) < FULL:
+        return None
+    used, limit = (float(cell) for cell in row["cells"][2:4])
+    words = f"Of {limit:,.0f} {who if counter in ('zone', 'mbuf clusters') else counter + ' entries'}, {used:,.0f} are in use"
+    name = (
+        ("mbuf clusters" if "mbuf" in who else "zone full")
+        if counter in ("zone", "mbuf clusters")
+        else f"{counter} full"
+    )
+    return _made(row, counter, who, words, 100.0 * used / limit, "%", OUTRIGHT, {"counter": name}, 1)
+
+
+def _link(who: str, row: dict[str, Any]) -> Sighting | None:
+    lost, sent = float(row["cells"][2]), float(row["cells"][3] or 0)
+    if not sent or lost / sent < 0.02:
+        return None
+    words = f"On the link behind {who}, {lost:,.0f} of {sent:,.0f} packets were lost ({figure(100 * lost / sent, '%')})"
+    share = OUTRIGHT if lost / sent >= LOST else 0.3
+    return _made(row, "lost on a link", who, words, 100 * lost / sent, "%", share, {"counter": "lost on a link"}, 1)
+
+
+def _image(row: dict[str, Any], who: str) -> Sighting | None:
+    if _PROCESSORS.fullmatch(who):
+        named, words = "bugcheck by hardware", f"The debugger names no driver for the stop, but {who}"
+    elif _OWN.fullmatch(who):
+        return None
+    else:
+        named, words = "bugcheck driver", f"The debugger names the driver {who} for the stop"
+    return _made(row, "bugcheck image", who, words, 1.0, "", 0.5, {"counter": named}, 1)
+
+
+def _made(
+    row: dict[str, Any], counter: str, who: str, words: str, value: float, unit: str, share: float, seen: Seen, n: int
+) -> Sighting:
+    return Sighting(
+        "report",
+        f"{counter}: {who}" if who else counter,
+        words,
+        counter,
+        value,
+        unit,
+        (Lines(row["artifact_id"], row["line_no"], row["line_no"], counter),),
+        **place(row),
+        share=share,
+        n=n,
+        seen=(seen,),
+    )

@@ -1,0 +1,89 @@
+"""What tools state of the system is told where it is beyond its bound, and a healthy report stays silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from parsers.text.source import Hints
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.system_reports import observe
+from rules.signatures.signatures import recognise
+from tests.parsers.formats.evidence import read_bytes
+
+LATENCY = """Highest DPC routine execution time (µs):              {us}
+Driver with highest DPC routine execution time:       radio5.sys - Radio driver, Example Inc.
+"""
+PATHPING = """Hop  RTT    Lost/Sent = Pct  Lost/Sent = Pct  Address
+  0                                           desk.example [192.0.2.9]
+                                {lost}/ 100 =  {lost}%   |
+  1    3ms     {lost}/ 100 =  {lost}%     0/ 100 =  0%  192.0.2.1
+"""
+STOP = """*                        Bugcheck Analysis                                    *
+
+DRIVER_POWER_STATE_FAILURE (9f)
+IMAGE_NAME:  {image}
+"""
+CLOCK = """Tracking dc.example [192.0.2.3:123].
+07:00:01, {off}s
+07:00:03, {off}s
+"""
+
+
+def seen(text: str) -> list[Sighting]:
+    tables = read_bytes(text.encode(), Hints(kind="text")).tables
+    return list(observe(Case.of_tables({"rows": tables["rows"].to_dicts()}))) if "rows" in tables else []
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "mechanism"),
+    [
+        (
+            "0/7/9 requests for mbufs denied (mbufs/clusters/mbuf+clusters)\n",
+            "16 requests for network buffers",
+            "packet-buffers-out",
+        ),
+        (
+            "mbuf_cluster:  2048,  900,  900,  0, 80000, 70,   0\n",
+            "Of 900 mbuf_cluster, 900 are in use",
+            "packet-buffers-out",
+        ),
+        ("07:00:05   N/A   N/A 500/500   6  70/400   0  90/300   0\n", "overflowed 6 times", "process-limit"),
+        ("vmunix: file: table is full\n", "file: table is full", "descriptor-limit"),
+        (LATENCY.format(us="7000.25"), "A deferred routine (DPC) of radio5.sys ran for 7 ms without", "driver-wait"),
+        (PATHPING.format(lost=8), "On the link behind desk.example, 8 of 100 packets", "packet-loss"),
+        (STOP.format(image="radio5.sys"), "names the driver radio5.sys", "driver-wait"),
+        (CLOCK.format(off="+00700.5000000"), "The clock is 11 min 40 s apart", "clock-off"),
+        ("CPU_Speed_Limit \t= 60\n", "60 % of their speed", "frequency-throttled"),
+        ("Trusted DC Connection Status Status = 1311 0x51f ERROR_NO_LOGON_SERVERS\n", "status 1,311", "directory-wait"),
+    ],
+)
+def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str) -> None:
+    told = {s.headline: s for s in seen(text)}
+    found = [s for headline, s in told.items() if words in headline]
+    assert found, list(told)
+    assert [one.mechanism for one in recognise(**found[0].seen[0])][:1] == [mechanism]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0/0/0 requests for mbufs denied (mbufs/clusters/mbuf+clusters)\n",
+        "mbuf_cluster:  2048,  900,  200,  50, 80000, 0,   0\n",
+        "07:00:05   N/A   N/A 200/500   0  70/400   0  90/300   0\n",
+        LATENCY.format(us="212.75"),
+        PATHPING.format(lost=0),
+        STOP.format(image="ntkrnlmp.exe").replace("DRIVER_POWER_STATE_FAILURE (9f)", ""),
+        CLOCK.format(off="+00.0021000"),
+        "CPU_Speed_Limit \t= 100\n",
+        "System-wide memory free percentage: 71%\n",
+        "Trusted DC Connection Status Status = 0 0x0 NERR_Success\n",
+    ],
+)
+def test_a_healthy_report_is_silent(text: str) -> None:
+    assert seen(text) == []
+
+
+def test_late_collisions_are_told_with_the_duplex_mode() -> None:
+    text = "Description = lan7 HP PCI Core [100BASE-TX,HD,AUTO,TT=1500]\nLate Collisions       = 31\n"
+    assert "lan7 works at half duplex and counts 31 late collisions" in [s.headline for s in seen(text)]
