@@ -125,25 +125,12 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
         if value < says.least or (says.most is not None and value > says.most):
             return None
         shown = f"{value:,.0f}" if says.unit in ("count", "", "MB") else figure(value, says.unit)
-        headline, share, seen = (
-            says.sentence.format(who=who, value=shown),
-            says.share,
-            {"counter": _name(counter, who, value)},
-        )
-        return _made(row, counter, who, headline, value, says.unit, share, seen, len(rows))
+        headline, seen = says.sentence.format(who=who, value=shown), Seen(counter=_name(counter, who, value))
+        return _made(row, counter, who, headline, value, says.unit, says.share, seen, len(rows))
     if counter.endswith(" failures") and value >= 1.0:
-        named = {"counter": "mbuf zone failures" if "mbuf" in who else "zone failures"}
-        return _made(
-            row,
-            counter,
-            who,
-            f"{value:,.0f} requests to the kernel's zone {who} failed",
-            value,
-            "count",
-            OUTRIGHT,
-            named,
-            1,
-        )
+        named = Seen(counter="mbuf zone failures" if "mbuf" in who else "zone failures")
+        words = f"{value:,.0f} requests to the kernel's zone {who} failed"
+        return _made(row, counter, who, words, value, "count", OUTRIGHT, named, 1)
     if counter == "bugcheck image":
         return _image(row, who)
     if re.fullmatch(r"[A-Z][A-Z0-9_]+ \([0-9a-f]{1,8}\)", counter):

@@ -711,9 +711,9 @@ class Paragraphs:
             return False
         if found := event(line):
             self._decide()
-            cells = {"code": found["code"], "text": found["text"], "severity": found["severity"]}
+            said = {"code": found["code"], "text": found["text"], "severity": found["severity"]}
             unknown = {"t_local": None, "op": None, "elapsed_s": None, "ok": None}  # day and month in either order
-            self._add("logs", no, source="text", program=found["program"], **cells, **unknown)
+            self._add("logs", no, source="text", program=found["program"], **said, **unknown)
             return True
         made = stated(line, self.state.setdefault("stated", {}))
         if made is None:
