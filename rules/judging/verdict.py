@@ -265,6 +265,9 @@ class Judgement:
         long = [clock for clock, s in spans.items() if s >= (STRETCH_S if timed is None else timed)]
         if timed is None and long:
             long = [clock for clock in long if clock not in self._attached_to_one()]
+        if long:
+            with_holes = self._with_holes({clock: spans[clock] for clock in long})
+            long = [clock for clock in long if clock not in with_holes]
         if timed is None and not long:
             long = self._whole_commands()
         times = self.case.table("conn_times")["elapsed_s"].drop_nulls().to_list()
@@ -277,6 +280,19 @@ class Judgement:
         started = pl.col("name").is_in(EXEC_NAMES).any()
         found = calls.group_by("clock").agg((threads & ~started).alias("one")).filter("one")
         return frozenset(found.collect(engine="streaming")["clock"].to_list())
+
+    def _with_holes(self, spans: Mapping[str, float]) -> frozenset[str]:
+        """Return the clocks of traces in which no call is stamped for half of the time: pieces of a longer trace."""
+        begins = {c.clock: c.t_begin for c in self.case.clocks if c.clock in spans}
+        known = pl.LazyFrame(
+            {"clock": list(spans), "begin": [begins[c] for c in spans], "length": list(spans.values())}
+        )
+        place = ((pl.col("t_local") - pl.col("begin")) / pl.col("length") * PLACES).floor().clip(0, PLACES - 1)
+        calls = self.case.scan("syscalls", ["clock", "t_local"], pl.col("t_local").is_finite())
+        placed = calls.join(known, on="clock").select("clock", place.cast(pl.Int32).alias("place")).unique()
+        holes = placed.group_by("clock").agg(pl.col("place").sort().diff().max().alias("longest"))
+        found = holes.filter(pl.col("longest") > HOLE * PLACES).collect(engine="streaming")
+        return frozenset(found["clock"].to_list())
 
     def _whole_commands(self) -> list[str]:
         """Return the clocks of traces that begin with the start of a command and show its end, however short it is."""
@@ -364,6 +380,9 @@ class Judgement:
 
 MOST_NAMED = 3
 """Maximum number of observations that the sentence names while there is no cause."""
+
+PLACES, HOLE = 1_000, 0.5
+"""Number of equal parts of a trace's time, and the largest share of them without a stamp of a trace that covers its time."""
 
 STRETCH_S = 5.0
 """Minimum seconds of evidence that may be called well where nobody said how long the slow moment is: sampling tools are

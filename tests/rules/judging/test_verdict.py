@@ -237,11 +237,15 @@ def test_nothing_wrong_needs_seconds_of_more_than_one_attached_thread() -> None:
     slow = CaseSpec(symptom=Symptom("a service uses a whole processor"))
     silent = rule(901, LOCK, query="select 's' as subject, 1.0 as magnitude, host, [ev(1, 1, 1, 'x')] as evidence from ps where pid = 77")  # fmt: skip
 
-    def state(seconds: float, lwps: tuple[int, ...], first: str = "read", last: str = "read") -> str:
+    def state(
+        seconds: float, lwps: tuple[int, ...], first: str = "read", last: str = "read", at: tuple[float, ...] = ()
+    ) -> str:
+        stamps = dict(enumerate(at, 1))
         rows: dict[str, list[dict[str, Any]]] = {
             "ps": [{"artifact_id": 1, "host": "db", "line_no": 1}],
             "syscalls": [
-                {"artifact_id": 3, "host": "db", "clock": "c", "line_no": n, "pid": 7, "lwp": lwps[n % len(lwps)], "name": {1: first, 9: last}.get(n, "read")}
+                {"artifact_id": 3, "host": "db", "clock": "c", "line_no": n, "pid": 7, "lwp": lwps[n % len(lwps)], "t_local": stamps.get(n)}
+                | {"name": {1: first, 9: last}.get(n, "read")}
                 for n in range(1, 10)
             ],
         }  # fmt: skip
@@ -255,6 +259,8 @@ def test_nothing_wrong_needs_seconds_of_more_than_one_attached_thread() -> None:
     assert state(6.0, (1, 2)) == "nothing wrong seen"
     assert state(6.0, (1,), "execve") == "nothing wrong seen", "the whole program is in the trace"
     assert state(0.3, (1,), "execve", "exit_group") == "nothing wrong seen", "however short, it is the whole command"
+    assert state(9.0, (1, 2), at=(0, 1, 2, 3, 4, 5, 6, 7, 9)) == "nothing wrong seen"
+    assert state(9.0, (1, 2), at=(0, 1, 2, 3, 8.1, 8.2, 8.3, 8.4, 9)) == "cannot tell", "half of the time is not in it"
     assert state(0.3, (1,), "execve") == state(0.3, (1,), "read", "exit_group") == "cannot tell"
 
 

@@ -45,7 +45,7 @@ FSYNCS/SECOND:     {rate}
 
 def seen(text: str) -> list[Sighting]:
     tables = {k: v.to_dicts() for k, v in read_bytes(text.encode()).tables.items()}
-    held = {k: tables[k] for k in ("params", "counters", "rows") if k in tables}
+    held = {k: v for k, v in tables.items() if k in ("params", "counters", "rows")}
     return list(observe(Case.of_tables(held).with_text()))
 
 
