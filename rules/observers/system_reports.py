@@ -1,6 +1,6 @@
 """What tools of Windows, macOS, BSD and HP-UX state of the system in one line: full tables, refused buffers, drivers that hold a processor.
 
-Standing out: a table or zone that is full or has refused, buffers that were denied, late collisions or half duplex, an interrupt routine
+Standing out: a table that is full or has refused, buffers that were denied, late collisions or half duplex, an interrupt routine
 that ran `ROUTINE_S` or longer, the driver that a debugger names for a stop, a clock that is `OFF_S` off, packets lost on a link of a
 path, processors whose speed the firmware limits, little free memory. Normal: figures within those bounds; they are not shown.
 A module of the kernel itself is no driver to blame: the debugger names it where it found nobody else.
@@ -38,7 +38,7 @@ REPORT = "system report"
 
 MOST_ROWS = 2_000
 FULL = 0.95
-"""Part of a table or zone from which it is full: what is free at that moment is about to be used."""
+"""Part of a table from which it is full: what is free at that moment is about to be used."""
 
 ROUTINE_S = 0.001
 """Minimum time of an interrupt routine: ten times what Microsoft's guidelines allow a driver."""
@@ -94,7 +94,7 @@ SAYS = {
 }
 """By what is counted. Bounds: memory_pressure(1)."""
 
-TABLES = ("proc table", "file table", "inod table", "mbuf clusters", "zone")
+TABLES = ("proc table", "file table", "inod table", "mbuf clusters")
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -127,10 +127,6 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
         shown = f"{value:,.0f}" if says.unit in ("count", "", "MB") else figure(value, says.unit)
         headline, seen = says.sentence.format(who=who, value=shown), Seen(counter=_name(counter, who, value))
         return _made(row, counter, who, headline, value, says.unit, says.share, seen, len(rows))
-    if counter.endswith(" failures") and value >= 1.0:
-        named = Seen(counter="mbuf zone failures" if "mbuf" in who else "zone failures")
-        words = f"{value:,.0f} requests to the kernel's zone {who} failed"
-        return _made(row, counter, who, words, value, "count", OUTRIGHT, named, 1)
     if counter == "bugcheck image":
         return _image(row, who)
     if re.fullmatch(r"[A-Z][A-Z0-9_]+ \([0-9a-f]{1,8}\)", counter):
@@ -167,12 +163,9 @@ def _table(counter: str, who: str, row: dict[str, Any]) -> Sighting | None:
     if _part(row) < FULL:
         return None
     used, limit = (float(cell) for cell in row["cells"][2:4])
-    words = f"Of {limit:,.0f} {who if counter in ('zone', 'mbuf clusters') else counter + ' entries'}, {used:,.0f} are in use"
-    name = (
-        ("mbuf clusters" if "mbuf" in who else "zone full")
-        if counter in ("zone", "mbuf clusters")
-        else f"{counter} full"
-    )
+    clusters = counter == "mbuf clusters"
+    words = f"Of {limit:,.0f} {who if clusters else counter + ' entries'}, {used:,.0f} are in use"
+    name = counter if clusters else f"{counter} full"
     return _made(row, counter, who, words, 100.0 * used / limit, "%", OUTRIGHT, {"counter": name}, 1)
 
 

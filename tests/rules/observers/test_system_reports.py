@@ -43,11 +43,6 @@ def seen(text: str) -> list[Sighting]:
             "16 requests for network buffers",
             "packet-buffers-out",
         ),
-        (
-            "mbuf_cluster:  2048,  900,  900,  0, 80000, 70,   0\n",
-            "Of 900 mbuf_cluster, 900 are in use",
-            "packet-buffers-out",
-        ),
         ("07:00:05   N/A   N/A 500/500   6  70/400   0  90/300   0\n", "overflowed 6 times", "process-limit"),
         ("vmunix: file: table is full\n", "file: table is full", "descriptor-limit"),
         (LATENCY.format(us="7000.25"), "A deferred routine (DPC) of radio5.sys ran for 7 ms without", "driver-wait"),
@@ -69,7 +64,6 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
     "text",
     [
         "0/0/0 requests for mbufs denied (mbufs/clusters/mbuf+clusters)\n",
-        "mbuf_cluster:  2048,  900,  200,  50, 80000, 0,   0\n",
         "07:00:05   N/A   N/A 200/500   0  70/400   0  90/300   0\n",
         LATENCY.format(us="212.75"),
         PATHPING.format(lost=0),

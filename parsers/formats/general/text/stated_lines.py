@@ -1,8 +1,8 @@
-r"""Lines in which tools of Windows, macOS, BSD and HP-UX state one figure of the system: `lanadmin`, `sar -v`, `vmstat -z`, `netstat -m`,
+r"""Lines in which tools of Windows, macOS, BSD and HP-UX state one figure of the system: `lanadmin`, `sar -v`, `netstat -m`,
 LatencyMon, `!analyze -v`, `pathping`, `w32tm`, `nltest`, `pmset -g therm`, `powermetrics`, `memory_pressure`.
 
 Each is a row below `REPORT`: what is counted, of whom, how much, of how much, and the line. A line that belongs to a report and states
-nothing that anybody asks about is read without a row. Source: lanadmin(1M), sar(1M) of HP-UX; netstat(1), vmstat(8) of FreeBSD; Microsoft
+nothing that anybody asks about is read without a row. Source: lanadmin(1M), sar(1M) of HP-UX; netstat(1) of FreeBSD; Microsoft
 Learn, pathping, w32tm, nltest, !analyze; pmset(1), powermetrics(1), memory_pressure(1); LatencyMon's report.
 """
 
@@ -31,11 +31,6 @@ _DENIED = re.compile(
 _CLUSTERS = re.compile(
     r"(?P<used>[0-9]{1,12})/[0-9]{1,12}/[0-9]{1,12}/(?P<most>[0-9]{1,12}) mbuf clusters in use \(current/cache/total/max\)[ \t]*"
 )
-_ZONE = re.compile(
-    r"(?P<who>[\w -]{1,60}):[ \t]+[0-9]{1,9},[ \t]*(?P<limit>[0-9]{1,15}),[ \t]*(?P<used>[0-9]{1,15}),[ \t]*[0-9]{1,15},[ \t]*[0-9]{1,18},"
-    r"[ \t]*(?P<fail>[0-9]{1,15}),[ \t]*[0-9]{1,15}(?:,[ \t]*[0-9]{1,15})?[ \t]*"
-)
-"""A zone of vmstat -z: size, limit, used, free, requests, failures, sleeps, and (from release 13) cross-domain."""
 _LAN_TYPE = re.compile(r"Description[ \t]+= (?P<who>lan[0-9]+) .*\[(?P<speed>[A-Z0-9-]+),(?P<duplex>HD|FD),.*\][ \t]*")
 _LAN = re.compile(r"(?P<name>Late Collisions|FCS Errors|Excessive Collisions)[ \t]+= (?P<value>[0-9]{1,15})[ \t]*")
 _ROUTINE = re.compile(
@@ -166,20 +161,16 @@ def _of_words(line: str, state: dict[str, Any]) -> list[Stated] | None:
         if found := shape.fullmatch(line):
             part = found.groupdict()
             whose = part.get("who") or state.get(who) or who
-            value, most = part.get("value") or part.get("used") or "1", part.get("most") or part.get("limit")
+            value, most = part.get("value") or part.get("used") or "1", part.get("most")
             counter = part.get("name") or name
             if counter == "Late Collisions" and state.get("half"):
                 counter = "late collisions at half duplex"
-            made = [(counter, str(whose), float(value), float(most) if most else None)]
-            if part.get("fail"):
-                made.append((f"{name} failures", str(whose), float(part["fail"]), None))
-            return made
+            return [(counter, str(whose), float(value), float(most) if most else None)]
     return [] if _LATENCY.fullmatch(line) else None
 
 
 _ONE = (
     (_FULL, "table is full", ""),
-    (_ZONE, "zone", ""),
     (_LAN, "", "lan"),
     (_LONG_DPC, "DPCs of 4 ms or longer", "all processors"),
     (_LEAP, "clock not synchronised", "the clock"),
