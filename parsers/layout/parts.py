@@ -43,6 +43,9 @@ WINDOW_LINES = 3_000_000
 ALONE = 0.5
 """Minimum strength of a claim on a single line, or on lines below a prompt."""
 
+COMMENTED, SCRIPT = "#  ", "#!"
+"""How a command begins that a script leaves out, and the first line of a script: who prints a script shows no evidence."""
+
 FEW_LINES = 3
 """Minimum number of lines of another kind's output that has no prompt above it."""
 
@@ -350,9 +353,11 @@ def _shown_from(scan: _Scan, first: int, behind: int) -> int | None:
         return None
     lines = scan.lines(first, int(filled[-1]) + 1).gather(filled - first).to_list()
     typed = [_shows(line) for line in lines]
-    for at, (shown, below) in zip(filled.tolist(), pairwise(typed), strict=False):
-        if shown and not below:
+    for at, (shown, below), printed in zip(filled.tolist(), pairwise(typed), lines[1:], strict=False):
+        if shown and not below and not printed.startswith(SCRIPT):
             return int(at)
+    if any(line.startswith(SCRIPT) for line in lines):
+        return None  # the lines of a program look like a tool's
     # What stands together: lines without a gap.
     for block in np.split(filled, np.flatnonzero(np.diff(filled) > 1) + 1):
         if len(block) >= FEW_LINES and not scan.prose[block].any() and scan.toolish[block].sum() * 2 >= len(block):
@@ -1096,7 +1101,7 @@ def _commands(line: str) -> bool:
 def _shows(line: str) -> bool:
     """Decide whether a command at a shell's prompt stands in a line that may print something about a host."""
     prompt = prompt_of(line)
-    if prompt is None or not prompt.command or CLIENT.match(line):
+    if prompt is None or not prompt.command or CLIENT.match(line) or line.startswith(COMMENTED):
         return False
     return MOVES.fullmatch(prompt.command) is None
 
