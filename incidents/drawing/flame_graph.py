@@ -137,14 +137,18 @@ def profiles(source: ReadOnly) -> list[Profile]:
 
 def stacks(profile: Profile, source: ReadOnly, in_order: bool = False) -> list[Stack]:
     """Return the stacks of a profile: equal ones added up, the largest first; or one by one in order of time."""
-    frames, first = f"list_reverse({SHOWN})", "min_by(s.line_no, s.line_no)"
+    end = "coalesce(s.line_end, s.line_no)"
+    # Equal stacks are added up first: only what is left of them is rewritten.
     grouped = (
-        f"select {frames} as frames, s.weight as weight, s.line_no as line_from, coalesce(s.line_end, s.line_no) as line_to"
+        f"select list_reverse({SHOWN}) as frames, s.weight, s.line_no as line_from, {end} as line_to"
         f" from {TABLE} s where {{where}} order by s.line_no limit {MOST_SAMPLES}"
         if in_order
-        else f"select {frames} as frames, sum({WEIGHT}) as weight, {first} as line_from,"
-        f" min_by(coalesce(s.line_end, s.line_no), s.line_no) as line_to"
-        f" from {TABLE} s where {{where}} group by 1 order by weight desc, line_from limit {MOST_STACKS}"
+        else f"""
+        with raw as (select s.frames, sum({WEIGHT}) as weight, min(s.line_no) as line_no, min_by({end}, s.line_no) as line_end
+                     from {TABLE} s where {{where}} group by 1)
+        select list_reverse({SHOWN}) as frames, sum(s.weight) as weight, min(s.line_no) as line_from,
+               min_by(s.line_end, s.line_no) as line_to
+        from raw s group by 1 order by weight desc, line_from limit {MOST_STACKS}"""
     )
     where = (
         f"s.artifact_id = $artifact and s.part is not distinct from $part and {WEIGHED}"
