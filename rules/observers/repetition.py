@@ -256,7 +256,8 @@ def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
             pl.lit("further ones").alias("target"),
         )
     )
-    return pl.concat([threads.filter(marked["kept"]), rest.select(threads.columns).cast(dict(threads.schema))])  # type: ignore[arg-type]  # a schema is one
+    alike = rest.select(pl.col(name).cast(kind) for name, kind in threads.schema.items())
+    return pl.concat([threads.filter(marked["kept"]), alike])
 
 
 def _of_threads(parts: pl.DataFrame) -> pl.DataFrame:
