@@ -49,12 +49,21 @@ class Bound:
 
 
 BOUNDS = (
-    Bound(r"^(?:physical|logical)disk$", r"^avg[.] disk sec/(?:read|write|transfer)$", r".", "disk_response_ms", "ms", 1e3, 20.0, "takes"),
+    Bound(
+        r"^(?:physical|logical)disk$",
+        r"^avg[.] disk sec/(?:read|write|transfer)$",
+        r".",
+        "disk_response_ms",
+        "ms",
+        1e3,
+        20.0,
+        "takes",
+    ),
     Bound(r"^processor(?: information)?$", r"^% processor time$", r"_total", "cpu_busy_pct", "%", 1.0, 80.0, "is at"),
     Bound(r"^system$", r"^processor queue length$", r"", "threads_queued", "count", 1.0, 10.0, "is at"),
     Bound(r"^memory$", r"^available (?:mbytes|mb)$", r"", "available_mb", "MB", 1.0, 100.0, "is at", below=True),
     Bound(r"^memory$", r"^% committed bytes in use$", r"", "committed_pct", "%", 1.0, 90.0, "is at"),
-)  # fmt: skip
+)
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
