@@ -34,6 +34,14 @@ def profiled(ada: Page, exhibit: Served) -> str:
     return room
 
 
+def test_a_room_without_stacks_fits_a_phone(ada: Page, exhibit: Served) -> None:
+    room = new_room(ada, exhibit.url, "No profile yet")
+    ada.set_viewport_size({"width": 390, "height": 900})
+    ada.goto(room + "flame-graph/")
+    expect(ada.locator(".empty pre")).to_be_visible()
+    assert ada.evaluate("document.documentElement.scrollWidth") == 390
+
+
 def focused(page: Page) -> str:
     name: str = page.evaluate("document.activeElement.getAttribute('aria-label')")
     return name.partition(":")[0]
