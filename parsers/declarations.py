@@ -47,6 +47,9 @@ class Kind:
     any_lines: bool = False
     """Any line may stand beside one that is not understood: that says nothing of a cut."""
 
+    runs_program: bool = False
+    """It runs a program, and what that prints stands among its lines."""
+
     collect: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Table -> system (`*` for every one) -> the command that collects it, for tables that `rules/collecting` lists nowhere."""
 

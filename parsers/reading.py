@@ -494,6 +494,8 @@ class _Reading:
         if ranked is not None:
             state = ranked.module.parse(source, tables, state)
             tables.prompts = True
+            if whole and tables.rows and ranked.format.kind != general().format.kind:
+                general().module.take_strange(source, tables)
         for block in source.blocks():
             if what.part is None:
                 filled = (block.frame["line"] != "").to_numpy()

@@ -153,6 +153,7 @@ class Tables:
         source.scout, source.watch = self._scan, self._mask_seen
         self._codes = np.zeros(4096, np.uint8)
         self._depth = np.zeros(4097, np.int32)
+        self._printed = np.zeros(0, np.int64)
         self._notes: list[pl.DataFrame] = []
         self._single: list[Note] = []
         self.rows: dict[str, int] = {}
@@ -163,17 +164,19 @@ class Tables:
         """Whether prompts, bare dates and collectors' marks count as read where the format does not account for them.
         """
 
-    def add(self, table: str, frame: pl.DataFrame, *, span: Literal["all", "ends"] = "all") -> None:
+    def add(self, table: str, frame: pl.DataFrame, *, span: Literal["all", "ends", "none"] = "all") -> None:
         """Add rows with any subset of the table's columns, `line_no` among them.
 
         `line_end` defaults to `line_no`; NaN becomes NULL. Lines `line_no` to `line_end` count as read; with span
-        "ends" only these two do (halves of a row with other lines between them). Raises ValueError for a column that
-        the table does not have, a missing `line_no` or a type that does not cast.
+        "ends" only these two do (halves of a row with other lines between them), with "none" the account stays as it
+        is. Raises ValueError for a column that the table does not have, a missing `line_no` or a type that does not
+        cast.
         """
         if frame.is_empty():
             return
         full = self._counted(table, self._conform(table, frame))
-        self._mark(full["line_no"].to_numpy(), full["line_end"].to_numpy(), span)
+        if span != "none":
+            self._mark(full["line_no"].to_numpy(), full["line_end"].to_numpy(), span)
         self._seen.see(table, full)
         self._write(table, full)
 
@@ -212,6 +215,11 @@ class Tables:
     def read(self, line_nos: Lines) -> None:
         """Count lines as read that belong to rows without being rows: headers, details, open halves in the state."""
         self._set(line_nos, _CODE["read"])
+
+    def printed(self, line_nos: pl.Series) -> None:
+        """Count lines as read that a program printed whom the tool runs; the general reader sees what is in them."""
+        self.read(line_nos)
+        self._printed = np.union1d(self._printed, line_nos.to_numpy())
 
     def account(self, kind: str, line_nos: Lines) -> None:
         self._set(line_nos, _CODE[kind])
@@ -272,6 +280,16 @@ class Tables:
                 shown = whole[starts[places[0][0]] + places[0][1] : starts[places[-1][0]] + places[-1][2]]
                 self._masks.keep_torn(places, kind, shown)
         self.note(first, last, "repaired", "a line that was broken here, joined: the breaks show how")
+
+    def strange(self) -> npt.NDArray[np.int64]:
+        """Return the numbers of the run's lines, ascending, that the format left over or that a program printed."""
+        left = self._source.next_line - self._source.first_line
+        self._room(left)
+        codes = self._codes[:left].copy()
+        codes[np.cumsum(self._depth[:left]) > 0] = _ROW
+        for numbers in (*self._source.blank, *self._source.elided):
+            codes[numbers - self._source.first_line] = _ROW
+        return np.union1d(np.flatnonzero(codes == 0) + self._source.first_line, self._printed)
 
     def domain(self, domain: Domain) -> None:
         old = self.domains.get(domain.domain)

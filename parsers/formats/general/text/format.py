@@ -48,6 +48,7 @@ from parsers.declarations import Claim, Format
 from parsers.formats.general.text import reports
 from parsers.formats.general.text.paragraphs import Paragraphs, Row
 from parsers.formats.general.text.reports import SERVICE_LINES
+from parsers.kinds import kind_of
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.prose import sentences
 from parsers.text.source import Head, Source
@@ -88,6 +89,11 @@ PIECE = 4_000
 
 GENERAL = True
 """This format reads what no format claims."""
+
+STRANGE = 2_000
+"""Maximum number of lines of another format's part that are read as text."""
+
+ALONE = "a line of another program stands here: read as plain text"
 
 _NEVER_WRITTEN = r"^[ \t]*$|^[\[(<]?[0-9]{2,4}[-/.:][0-9]|^[ \t]+at |^[ \t]*[\w.-]+[=:]|[ \t]{3,}\S"
 """Lines that need not be tried as sentences."""
@@ -139,6 +145,35 @@ def parse(source: Source, out: Tables, state: State) -> State:
     reader.end_run(source.last)
     _give(reader, source, out)
     return reader.state
+
+
+def take_strange(source: Source, out: Tables) -> None:
+    """Read the lines of a run that its own format left over, as text: what another program said between them.
+
+    The account is not changed: the format does not know these lines. At most STRANGE lines are tried. Their times are
+    left out, for they are of another clock. Only tables, stacks and durations count: "name: value" may as well be half
+    of a record that is cut, unless the format runs a program.
+    """
+    texts = dict(source.texts(out.strange()[:STRANGE]))
+    reader = Paragraphs({})
+    for (no, line), written in zip(texts.items(), _written(pl.Series(texts.values(), dtype=pl.String)), strict=True):
+        if no - 1 not in texts:
+            reader.end_paragraph()
+        reader.take(no, line, written)
+    reader.end_run(True)
+    of_program = kind_of(source.hints.kind).runs_program
+    taken: set[int] = set()
+    for table, found in reader.rows.items():
+        if table in ("params", "counters") and not of_program:
+            continue
+        frame = pl.DataFrame(found, schema_overrides=_TYPES[table], infer_schema_length=None)
+        if table == "logs":  # what else a program complains of, an observer finds in the notes
+            frame = frame.filter(pl.col("elapsed_s").is_not_null())
+        out.add(table, frame.drop("t_local", strict=False), span="none")
+        taken.update(frame["line_no"])
+    if taken:
+        words = f"lines of another program stand here and below ({len(taken):,}): read as plain text"
+        out.note(min(taken), min(taken), "remark", words if len(taken) > 1 else ALONE)
 
 
 def _written(lines: pl.Series) -> list[bool]:

@@ -154,11 +154,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
             pl.Series("contiguous", states, pl.String),
         )
         _ambiguous(rows, out)
-        # What the command printed stands between the line that names it and its times. What it complained of is left for readers.
+        # What the command printed stands between the line that names it and its times. What it complained of is left over.
         out.add("conn_times", rows.drop("unread"), span="ends")
         spans = pl.int_ranges(pl.col("line_no"), pl.col("line_end") + 1).alias("line_no")
-        inside = rows.select(spans).explode("line_no").join(frame, on="line_no")
-        out.read(inside.filter(~pl.col("line").str.contains(COMPLAINS))["line_no"])
+        inside = rows.select(spans).explode("line_no").join(frame, on="line_no").join(cells, on="line_no", how="anti")
+        out.printed(inside.filter(~pl.col("line").str.contains(COMPLAINS))["line_no"])
         state["last"], broken = int(at[-1]), bool((before > at[-1]).any())
     elif len(marks):
         broken = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from parsers.declarations import Kind
 
 KIND = Kind(
+    runs_program=True,
     title="trace of system calls",
     titles="traces of system calls",
     axis="system calls",

@@ -598,3 +598,50 @@ def test_cells_of_psql_may_be_empty_at_both_ends() -> None:
 def test_the_sum_of_queries_that_a_toolbar_shows_is_a_line_of_a_log() -> None:
     line = "SQL queries: default 3902.11 ms (812 queries including 800 similar and 640 duplicates)"
     assert [r["text"] for r in tables_of(line + "\n")["logs"]] == [line]
+
+
+TIMED = b"""\
+$ time shopctl check
+DNS lookup:  10.014 s
+pool.size = 10
+cannot resolve cdn.example: timed out
+Response time: 10.02 s
+
+real\t0m10.031s
+user\t0m0.007s
+sys\t0m0.004s
+"""
+
+
+def test_what_a_timed_program_prints_is_read_as_text():
+    reading = read_bytes(TIMED)
+    assert reading.account.kind == "time"
+    assert [(row["line_no"], row["name"], row["value"]) for row in reading.tables["counters"].to_dicts()] == [
+        (2, "DNS lookup", 10.014),
+        (5, "Response time", 10.02),
+    ]
+    assert ("pool.size", "10") in [(row["name"], row["value"]) for row in reading.tables["params"].to_dicts()]
+    assert reading.account.account.unknown == 1  # the complaint, which an observer finds in the notes
+    assert any("lines of another program" in note.text for note in reading.account.notes)
+
+
+def test_a_table_among_the_lines_of_a_known_tool_is_read_as_text():
+    """The columns are a container tool's, the lines around it a kernel's."""
+    of_group = (
+        b"$ cat /sys/fs/cgroup/cpu.stat\nusage_usec 100\nuser_usec 60\nsystem_usec 40\nnr_periods 5\nnr_throttled 0\n"
+    )
+    table = b"POD     RESTARTS   STATE\nshop    17         CrashLoopBackOff\ncart    0          Running\n"
+    reading = read_bytes(of_group + table)
+    assert reading.account.kind == "cgroup"
+    assert [row["cells"] for row in reading.tables["rows"].to_dicts()] == [
+        ["shop", "17", "CrashLoopBackOff"],
+        ["cart", "0", "Running"],
+    ]
+
+
+def test_half_a_record_of_a_known_tool_is_no_setting():
+    cut = b"eth1: 865450302 34\n" + b"Inter-|   Receive\n"
+    whole = next((CORPUS.parent / "netdev").glob("derived-proc-net-dev-and-netstat-i.txt")).read_bytes()
+    reading = read_bytes(whole + cut)
+    assert reading.account.kind == "netdev"
+    assert "params" not in reading.tables
