@@ -114,7 +114,7 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
 
     A wait for somebody else (`follow`) is one only if nothing else is, and if a name says who that is (a database, a
     directory): a lead to a layer, not to a reason. What another lead brings along is not one beside it. A rival is named
-    or seen twice too, or is heavier.
+    or seen twice too, or is heavier. If none is sure, see `_alone`.
     """
     sure = [o for o in made if o.felt and not o.against and (o.named or o.independent)]
     fitting = [o for o in made if o in sure or (o.felt and not o.against and o.weight >= HALF)]
@@ -132,7 +132,26 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
             return None
         names = tuple(o.mechanism.is_ for o in others) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)
         return replace(one, rivals=names)
+    return None if able else _alone(made)
+
+
+def _alone(made: Sequence[Explanation]) -> Explanation | None:
+    """Return the heaviest explanation that one observation of a measured whole only fits, if it is the only layer named.
+
+    Half of a profile, of a listing or of a duration leaves little for another cause; a long wait says less (`alone` of
+    its observer).
+    """
+    open_ = [o for o in made if not o.against and not o.mechanism.follow]
+    for one in open_:
+        if one.felt and one.weight >= HALF and _measures_parts(one) and all(o.layer == one.layer for o in open_):
+            names = tuple(o.mechanism.is_ for o in open_ if o is not one)
+            return replace(one, rivals=names or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like))
     return None
+
+
+def _measures_parts(one: Explanation) -> bool:
+    known = observers().get(one.best["observer"])
+    return known is not None and known.OBSERVER.alone
 
 
 def _together(one: Explanation, fitting: Sequence[Explanation]) -> float:

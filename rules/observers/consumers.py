@@ -35,6 +35,7 @@ OBSERVER = Observer(
         "hpux": "glance -p PID",
         "freebsd": "procstat -kk PID; truss -c -p PID",
     },
+    alone=True,
 )
 
 BUSY_PCT = 50.0

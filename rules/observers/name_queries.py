@@ -26,6 +26,7 @@ OBSERVER = Observer(
         "windows": "ipconfig /all; nslookup -debug NAME; Get-DnsClientServerAddress",
         "*": "cat /etc/resolv.conf; dig NAME @SERVER of each server; tcpdump -ni any port 53",
     },
+    alone=True,
 )
 
 PORT = 53

@@ -42,6 +42,7 @@ class Observer:
     `next` is what people look at next when something stands out that no signature knows, per system (`*` for any).
     One that looks `across` artifacts sees the whole case; all others see one artifact at a time, so that adding an
     artifact costs only its own. Sightings of one that reads the same samples as another (`like`) do not confirm those.
+    `alone`: it measures the parts of a whole, so that half of it leads although its name only fits (decision 0017).
     """
 
     name: str
@@ -50,6 +51,7 @@ class Observer:
     next: Mapping[str, str] = field(default_factory=dict)
     across: bool = False
     like: str | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True)

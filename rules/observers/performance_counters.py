@@ -24,6 +24,7 @@ OBSERVER = Observer(
     "Which performance counters of Windows are beyond their bounds?",
     ("counters",),
     {"*": "typeperf -si 1 -sc 60 of these counters, and of the processes (Process(*)\\% Processor Time, Working Set)"},
+    alone=True,
 )
 
 PATH = r"^(?:\\\\[^\\]+)?\\([^\\()]+)(?:\((.*)\))?\\([^\\]+)$"

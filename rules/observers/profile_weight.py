@@ -47,6 +47,7 @@ OBSERVER = Observer(
         "solaris": "dtrace -n 'profile-97 {@[stack()]=count();} tick-10s {exit(0);}'",
         "aix": "tprof -skex sleep 30",
     },
+    alone=True,
 )
 
 OWNS = 0.1

@@ -39,6 +39,7 @@ OBSERVER = Observer(
         "linux": "strace -f -ttt -T -o FILE COMMAND; perf record -g COMMAND",
         "solaris": "truss -f -d -D -E -o FILE COMMAND",
     },
+    alone=True,
 )
 
 HALF = 0.5

@@ -84,6 +84,18 @@ def test_two_independent_shapes_are_a_lead_and_agree() -> None:
     assert led(one, seen(5, strength="shape", seconds=1.0)) is None  # the same observer and artifact
 
 
+def test_half_of_a_measured_whole_leads_although_its_name_only_fits() -> None:
+    part = seen(1, strength="shape", observer="profile-weight", seconds=None, share=0.6)
+    assert led(part) == "journal-wait"
+    made = lead(explanations([part], []))
+    assert made is not None
+    assert as_verdict(made, (), None).support == "weak"
+    assert led({**part, "share": 0.4}) is None
+    assert led({**part, "observer": "repetition"}) is None  # calls among others: what they wait for is not measured
+    assert led(part, seen(5, "resolver-timeout", strength="shape", seconds=1.0)) is None  # another layer is named too
+    assert led(part, seen(5, "child-wait", strength="shape")) == "journal-wait"  # followed, not a rival
+
+
 def test_the_same_lines_do_not_count_twice() -> None:
     assert led(seen(1, seconds=3.0), seen(1, seconds=3.0, observer="timer-steps")) is None
     assert led(seen(1, seconds=3.0), seen(2, seconds=3.0)) == "journal-wait"
