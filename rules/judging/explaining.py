@@ -24,6 +24,9 @@ Row = Mapping[str, Any]
 HALF = 0.5
 """Minimum part that a lead accounts for, and maximum part of its weight that a rival may have."""
 
+LITTLE = 0.25
+"""Maximum part of the weight of a lead by one fitting name that an explanation of another layer may have."""
+
 FELT_TOGETHER_S = 1.0
 """Minimum seconds together of waits that nobody would feel one by one: 25 flushes of 6 ms are what flushes take."""
 
@@ -136,14 +139,15 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
 
 
 def _alone(made: Sequence[Explanation]) -> Explanation | None:
-    """Return the heaviest explanation that one observation of a measured whole only fits, if it is the only layer named.
+    """Return the heaviest explanation that one observation of a measured whole only fits, if no other layer has much.
 
     Half of a profile, of a listing or of a duration leaves little for another cause; a long wait says less (`alone` of
     its observer).
     """
     open_ = [o for o in made if not o.against and not o.mechanism.follow]
     for one in open_:
-        if one.felt and one.weight >= HALF and _measures_parts(one) and all(o.layer == one.layer for o in open_):
+        small = all(o.layer == one.layer or o.weight <= LITTLE * one.weight for o in open_)
+        if one.felt and one.weight >= HALF and small and _measures_parts(one):
             names = tuple(o.mechanism.is_ for o in open_ if o is not one)
             return replace(one, rivals=names or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like))
     return None

@@ -16,6 +16,7 @@ Tuning Guide (time model: idle events are no database time).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -92,6 +93,9 @@ LEAST_WORK = 0.2
 
 CITED_WORK = 6
 """Maximum number of such functions that are cited, the largest first."""
+
+OF_TIME = r"(?i)cycles|cpu|clock|^profile|^itimer|^instructions"
+"""Events that count time on processors; a profile without a named event does so too."""
 
 LARGEST = 200
 """Maximum number of functions of a profile that are looked at, by size."""
@@ -268,6 +272,7 @@ def _function(
 ) -> Sighting:
     of = f" ({figure(100 * share, '%')} without the idle loop)" if idle_pct >= 1 else ""
     event = f" of {row['event']}" if row["event"] else ""
+    names = names_of_leaf(name, kernel)
     return Sighting(
         kind="profile",
         subject=bare(name),
@@ -281,8 +286,20 @@ def _function(
         against_value=100 * OWNS,
         share=share,
         n=row["n"],
-        seen=names_of_leaf(name, kernel),
+        seen=(*names, *_whose(row, names)),
     )
+
+
+def _whose(row: Mapping[str, Any], names: Sequence[Seen]) -> Iterator[Seen]:
+    """Yield whose code a function is that no signature knows by its `names`: where the profile is one of processor time
+    and tells it.
+    """
+    if row["kernel"] is None or (row["event"] and not re.search(OF_TIME, row["event"])) or known(names):
+        return
+    one: Seen = {"event": "function-of-kernel" if row["kernel"] else "function-of-program"}
+    if row["comm"] and not row["kernel"]:
+        one["process"] = row["comm"]
+    yield one
 
 
 def _idle(made: pl.DataFrame) -> Iterator[Sighting]:
@@ -406,7 +423,7 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
             against_value=100 * OWNS,
             share=share,
             n=row["n"],
-            seen=seen,
+            seen=(*seen, *_whose(row, seen)),
             beside=f"on the way to it {again[0].role} is called again within itself" if again else None,
         )
     yield from _callers(rows, base, what, {bare(row["leaf"]) for row in made.iter_rows(named=True) if row["leaf"]})

@@ -92,7 +92,9 @@ def test_half_of_a_measured_whole_leads_although_its_name_only_fits() -> None:
     assert as_verdict(made, (), None).support == "weak"
     assert led({**part, "share": 0.4}) is None
     assert led({**part, "observer": "repetition"}) is None  # calls among others: what they wait for is not measured
-    assert led(part, seen(5, "resolver-timeout", strength="shape", seconds=1.0)) is None  # another layer is named too
+    other = seen(5, "resolver-timeout", strength="shape", seconds=None, share=0.2)
+    assert led(part, other) is None
+    assert led(part, {**other, "share": 0.1}) == "journal-wait"
     assert led(part, seen(5, "child-wait", strength="shape")) == "journal-wait"  # followed, not a rival
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
-from rules.observers.frames import bare, idle_reason, named, names_of_leaf
+from rules.observers.frames import bare, idle_reason, known, named, names_of_leaf
 from rules.observers.observer import Sighting
 from rules.observers.profile_weight import observe
 
@@ -319,3 +319,24 @@ def test_a_kind_of_work_owns_a_profile_from_a_fifth(first: float, told: bool) ->
 def test_a_small_function_does_not_name_what_large_ones_do(outright: float, named_by: str) -> None:
     (one,) = kernel(("smp_call_function_many_cond", 50.0), ("flush_tlb_func", outright))
     assert one.seen == names_of_leaf(named_by, True)
+
+
+@pytest.mark.parametrize(
+    ("row", "whose"),
+    [
+        ({"kernel": False, "comm": "shopd"}, {"event": "function-of-program", "process": "shopd"}),
+        ({"kernel": True, "comm": "shopd", "event": "cycles:P"}, {"event": "function-of-kernel"}),
+        ({"kernel": False, "event": "page-faults"}, None),  # not of time on processors
+        ({"kernel": None}, None),  # the profile does not tell whose it is
+    ],
+)
+def test_a_function_is_the_programs_or_the_kernels(row: dict[str, Any], whose: dict[str, str] | None) -> None:
+    (one,) = seen(profile_symbols=[{"symbol": "rebalance_shelves", "pct": 60.0, "part": 1, "line_no": 1, **row}])
+    assert ([s for s in one.seen if "event" in s] or [None])[-1] == whose
+
+
+def test_a_function_that_a_signature_knows_is_what_that_says() -> None:
+    (one,) = seen(profile_symbols=[{"symbol": "_raw_spin_lock", "pct": 60.0, "kernel": True, "part": 1, "line_no": 1}])
+    found = known(one.seen)
+    assert found is not None
+    assert found.mechanism == "kernel-lock"
