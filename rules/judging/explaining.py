@@ -146,6 +146,8 @@ def _alone(made: Sequence[Explanation]) -> Explanation | None:
     """
     open_ = [o for o in made if not o.against and not o.mechanism.follow]
     for one in open_:
+        if one.mechanism.ordinary:
+            continue
         small = all(o.layer == one.layer or o.weight <= LITTLE * one.weight for o in open_)
         if one.felt and one.weight >= HALF and small and _measures_parts(one):
             names = tuple(o.mechanism.is_ for o in open_ if o is not one)

@@ -29,6 +29,7 @@ OBSERVER = Observer(
         "aix": "ps aux | head -40; svmon -G",
         "*": "ps -ef; top",
     },
+    alone=True,
 )
 
 BUSY_PCT = 80.0

@@ -53,6 +53,7 @@ class Mechanism:
     `contradicted_by` may be empty only with a reason in `none_known`. `follow` marks a wait for somebody else (a child,
     a peer): the answer is owed at the other end, so it is followed, and a lead only where a name tells who that is.
     `brings` names the mechanisms that are seen wherever this one is at work, such as paging by a full memory node.
+    `ordinary`: a machine at work looks the same, so that one name which only fits is never enough for a lead.
     """
 
     mechanism: str
@@ -65,6 +66,7 @@ class Mechanism:
     looks_like: tuple[str, ...] = ()
     follow: bool = False
     brings: tuple[str, ...] = ()
+    ordinary: bool = False
 
 
 @functools.cache

@@ -29,7 +29,8 @@ CHILD = replace(
 FULL = replace(FLUSH, mechanism="full-node", is_="a node is full", brings=("resolver-timeout",))
 LATE = replace(NAMES, mechanism="late-answer", contradicted_by=(Contradiction("no answer", mechanism="no-answer"),))
 NONE = replace(NAMES, mechanism="no-answer", contradicted_by=(Contradiction("an answer", mechanism="late-answer"),))
-ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE)
+BUSY = replace(FLUSH, mechanism="busy-machine", ordinary=True)
+ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY)
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +92,7 @@ def test_half_of_a_measured_whole_leads_although_its_name_only_fits() -> None:
     assert made is not None
     assert as_verdict(made, (), None).support == "weak"
     assert led({**part, "share": 0.4}) is None
+    assert led({**part, "mechanism": BUSY.mechanism}) is None  # a machine at work looks the same
     assert led({**part, "observer": "repetition"}) is None  # calls among others: what they wait for is not measured
     other = seen(5, "resolver-timeout", strength="shape", seconds=None, share=0.2)
     assert led(part, other) is None
@@ -204,9 +206,10 @@ def test_the_verdict_says_that_it_is_not_proven_and_what_would_settle_it() -> No
 
 
 def test_observers_of_the_same_samples_do_not_confirm_each_other() -> None:
-    busy = seen(1, strength="shape", observer="saturation")
-    assert led(busy, seen(5, strength="shape", observer="run-queue", seconds=1.0)) is None
-    assert led(busy, seen(5, strength="shape", observer="run-queue", seconds=1.0, artifact_id=2)) == "journal-wait"
+    held = seen(1, strength="shape", observer="still-counters")
+    like = seen(5, strength="shape", observer="throttled-periods", seconds=1.0)
+    assert led(held, like) is None
+    assert led(held, {**like, "artifact_id": 2}) == "journal-wait"
 
 
 def part(
