@@ -41,6 +41,9 @@ OBSERVER = Observer(
 BUSY_PCT = 50.0
 """Minimum use of a processor, in percent of one, that is worth a word: half of it is not available to others."""
 
+FILLS_PCT = 90.0
+"""Minimum use, in percent of one processor, from which a process computes all the time with at least one thread."""
+
 HOLDS = 1 / 3
 """Minimum part of the memory that one process holds to be worth a word."""
 
@@ -269,10 +272,19 @@ def _largest(
             against_value=row["all"],
             share=min(1.0, share) if unit == "%" else min(1.0, max(own_share / 2, of_host)),
             n=row["n"],
-            seen=(*named, {"event": "kernel-thread-busy"}) if unit == "%" and stands and row["kernels"] else named,
+            seen=(*named, *_busy(row)) if unit == "%" and stands else named,
             normal=not stands,
             beside=_alike(row, took, unit) if row["alike"] >= MANY else None,
         )
+
+
+def _busy(row: Mapping[str, Any]) -> Iterator[Seen]:
+    """Yield that a thread of the kernel is busy, or that a process fills a processor whose name tells nothing of its work."""
+    process: Seen = {"process": str(row["who"])}
+    if row["kernels"]:
+        yield {"event": "kernel-thread-busy"}
+    elif row["v"] * (row["of_cpus"] or 1) >= FILLS_PCT and all(s.strength == "remark" for s in recognise(**process)):
+        yield {**process, "event": "process-fills-processor"}
 
 
 def _alike(row: Mapping[str, Any], took: str, unit: str) -> str:

@@ -201,3 +201,16 @@ def test_threads_alike_are_told_together_and_only_their_time_says_what_they_work
     assert (busy.subject, busy.seen[-1]) == ("GC Thread (pid 102)", {"process": "GC Thread"})
     assert busy.share == pytest.approx(480 / 481)
     assert {frozenset(n) for s in made if s.name == "rss_kb" for n in s.seen} == {frozenset({"counter"})}
+
+
+@pytest.mark.parametrize(
+    ("row", "fills"),
+    [
+        ({"comm": "shopd", "cpu_pct": 99.0}, True),
+        ({"comm": "shopd", "cpu_pct": 80.0}, False),
+        ({"comm": "[kworker/3:1]", "cpu_pct": 99.0}, False),  # a thread of the kernel, told as one
+    ],
+)
+def test_a_program_that_nobody_knows_fills_a_processor(row: dict[str, Any], fills: bool) -> None:
+    (made,) = listing(row)
+    assert ({"process": row["comm"], "event": "process-fills-processor"} in made.seen) is fills
