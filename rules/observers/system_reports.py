@@ -1,11 +1,13 @@
-"""What tools of Windows, macOS, BSD and HP-UX state of the system in one line: full tables, refused buffers, drivers that hold a processor.
+"""What tools state of the system in one line: full tables, refused buffers, drivers that hold a processor, slow file servers.
 
 Standing out: a table that is full or has refused, buffers that were denied, late collisions or half duplex, an interrupt routine
-that ran `ROUTINE_S` or longer, the driver that a debugger names for a stop, a clock that is `OFF_S` off, packets lost on a link of a
+that ran `ROUTINE_S` or longer, a file server that answered after `SLOW_MS`, a disk that counts errors, requests that found no resource of their
+adapter, an interrupt that comes `STORM` times a second, the driver that a debugger names for a stop, a clock that is `OFF_S` off, packets lost on a link of a
 path, processors whose speed the firmware limits, little free memory. Normal: figures within those bounds; they are not shown.
 A module of the kernel itself is no driver to blame: the debugger names it where it found nobody else.
 Worked example: "0/700/9 requests for mbufs denied": 709 requests for network buffers were denied.
-Cost: the first `MOST_ROWS` rows of each artifact. Source: netstat(1), vmstat(8), FreeBSD; sar(1M), lanadmin(1M), HP-UX; pmset(1); Microsoft
+Cost: the first `MOST_ROWS` rows of each artifact. Source: nfsiostat(8); iostat(1M), -En, Solaris;
+fcstat, AIX; netstat(1), vmstat(8), FreeBSD; sar(1M), lanadmin(1M), HP-UX; pmset(1); Microsoft
 Learn: pathping, w32tm, Bug Check Code Reference, DPC guidelines (a routine should take 100 µs at most).
 """
 
@@ -48,6 +50,14 @@ OFF_S = 1.0
 
 KERBEROS_S = 300.0
 
+SLOW_MS = 20.0
+"""Minimum time of a request to a file server that is felt: as of a disk (`saturation`)."""
+
+MANY = 1_000.0
+"""Minimum number of requests that found no resource of an adapter since its counters began: single ones are nothing."""
+
+STORM = 30_000.0
+"""Minimum rate of one interrupt: cards bundle theirs below 20,000 a second and line; timers run at 1,000 to 4,000."""
 _OWN = re.compile(
     r"(?i)nt(?:oskrnl|krnl\w*)?(?:\.(?:exe|sys|wrong\.symbols\.exe))?|hal\.dll|win32k\w*\.sys|(?:memory_corruption|unknown_image|unknown_module)\S*|.*\.(?:exe|dll)"
 )
@@ -84,12 +94,31 @@ SAYS = {
     "half duplex": Says("{who} works at half duplex", unit="", share=0.2),
     "DPC": Says("A deferred routine (DPC) of {who} ran for {value} without a break", ROUTINE_S, unit="s"),
     "ISR": Says("An interrupt routine (ISR) of {who} ran for {value} without a break", ROUTINE_S, unit="s"),
+    "routines too long": Says("The tool concludes that routines of a driver ({who}) run for too long", unit=""),
     "DPCs of 4 ms or longer": Says("{value} deferred routines (DPC) ran for 4 ms or longer", share=0.3),
     "clock offset": Says("The clock is {value} apart from that of {who}", OFF_S, unit="s"),
     "clock not synchronised": Says("The clock is not synchronised with any other", share=0.2, unit=""),
     "domain controller": Says("The connection to the domain's controller has status {value}: {who}", unit=""),
     "CPU_Speed_Limit": Says("The processors may run at {value} of their speed", 0.0, 99.0, "%"),
     "CPU Plimit": Says("The firmware limits the processors (Plimit {value})", 1.0, unit=""),
+    "nfs read": Says(
+        "Reads of {who} were answered in {value} by the file server (avg RTT)", SLOW_MS, unit="ms", share=0.6
+    ),
+    "nfs write": Says(
+        "Writes to {who} were answered in {value} by the file server (avg RTT)", SLOW_MS, unit="ms", share=0.6
+    ),
+    "hard errors": Says("The disk {who} counts {value} hard errors"),
+    "media errors": Says("The disk {who} counts {value} media errors"),
+    "failures predicted": Says("The disk {who} predicts its failure ({value} times)"),
+    "transport errors": Says("The disk {who} counts {value} transport errors", 10.0, share=0.3),
+    "No Command Resource Count": Says(
+        "{value} requests found no free command of the adapter {who} (num_cmd_elems)", MANY
+    ),
+    "No DMA Resource Count": Says(
+        "{value} requests found no memory for transfers of the adapter {who} (max_xfer_size)", MANY
+    ),
+    "No Adapter Elements Count": Says("{value} requests found no free element of the adapter {who}", MANY, share=0.3),
+    "interrupts of one line": Says("{who} interrupts {value} times a second", STORM, share=0.6),
     "memory free percentage": Says("{value} of the memory can still be given out", 0.0, 10.0, "%"),
 }
 """By what is counted. Bounds: memory_pressure(1)."""

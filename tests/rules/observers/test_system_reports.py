@@ -28,6 +28,34 @@ CLOCK = """Tracking dc.example [192.0.2.3:123].
 07:00:01, {off}s
 07:00:03, {off}s
 """
+NFS = """nas:/export/home mounted on /home:
+
+           ops/s       rpc bklog
+           91.000          0.000
+
+read:              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)
+                  80.000        2560.000          32.000        0 (0.0%)         {ms}         {ms}
+"""
+DISK = """c3t5d0           Soft Errors: 0 Hard Errors: 0 Transport Errors: {lost}
+Vendor: ATA      Product: EXAMPLE DISK 9  Revision: 0001 Serial No:
+Media Error: {media} Device Not Ready: 0 No Device: 0 Recoverable: 0
+Illegal Request: 0 Predictive Failure Analysis: 0
+"""
+INTERRUPTS = """interrupt                          total       rate
+irq22: xhci0                    99000111      {rate}
+cpu0:timer                       9000111       1110
+Total                          108000222     {rate}
+"""
+ADAPTER = """FIBRE CHANNEL STATISTICS REPORT: fcs1
+FC SCSI Adapter Driver Information
+  No DMA Resource Count: 0
+  No Command Resource Count: {count}
+"""
+CONCLUDED = (
+    "Your system appears to be having trouble handling real-time audio and other tasks. You are likely to experience buffer underruns"
+    " appearing as drop outs, clicks or pops. One or more ISR routines that belong to a driver running in your system appear to be"
+    " executing for too long. Check for BIOS updates. \n"
+)
 
 
 def seen(text: str) -> list[Sighting]:
@@ -51,6 +79,12 @@ def seen(text: str) -> list[Sighting]:
         (CLOCK.format(off="+00700.5000000"), "The clock is 11 min 40 s apart", "clock-off"),
         ("CPU_Speed_Limit \t= 60\n", "60 % of their speed", "frequency-throttled"),
         ("Trusted DC Connection Status Status = 1311 0x51f ERROR_NO_LOGON_SERVERS\n", "status 1,311", "directory-wait"),
+        (NFS.format(ms="90.500"), "Reads of /home were answered in 90.5 ms", "remote-file-wait"),
+        (DISK.format(media=12, lost=0), "The disk c3t5d0 counts 12 media errors", "disk-error"),
+        (DISK.format(media=0, lost=40), "The disk c3t5d0 counts 40 transport errors", "disk-error"),
+        (INTERRUPTS.format(rate=91000), "irq22: xhci0 interrupts 91,000 times a second", "interrupt-load"),
+        (ADAPTER.format(count=5200), "5,200 requests found no free command of the adapter fcs1", "disk-saturated"),
+        (CONCLUDED, "routines of a driver (ISR of a driver) run for too long", "driver-wait"),
     ],
 )
 def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str) -> None:
@@ -72,6 +106,10 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
         "CPU_Speed_Limit \t= 100\n",
         "System-wide memory free percentage: 71%\n",
         "Trusted DC Connection Status Status = 0 0x0 NERR_Success\n",
+        NFS.format(ms="1.400"),
+        DISK.format(media=0, lost=2),
+        INTERRUPTS.format(rate=4200),
+        ADAPTER.format(count=12),
     ],
 )
 def test_a_healthy_report_is_silent(text: str) -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from parsers.formats.general.text import device_lines
+
 REPORT = "system report"
 """Heading of the rows."""
 
@@ -37,6 +39,10 @@ _ROUTINE = re.compile(
     r"Highest (?P<name>DPC|ISR) routine execution time \([^)]{1,3}\):[ \t]+(?P<value>[0-9.,]{1,20})[ \t]*"
 )
 _DRIVER = re.compile(r"Driver with highest (?P<name>DPC|ISR) routine execution time:[ \t]+(?P<who>\S+\.sys)\b.*")
+_TOO_LONG = re.compile(
+    r"One or more (?P<name>DPC|ISR) routines that belong to a driver running in your system appear to be executing for too long"
+)
+"""What LatencyMon itself concludes, in a long line of sentences."""
 _LONG_DPC = re.compile(r"DPC count \(execution time >=4000 [^)]{1,3}\):[ \t]+(?P<value>[0-9]{1,15})[ \t]*")
 _LATENCY = re.compile(
     r"(?:DPC|ISR) count \(execution time [^)]{1,20}\):.*"
@@ -102,12 +108,13 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     >>> stated("Driver with highest DPC routine execution time:   disk9.sys - A driver, A vendor", state)
     [('DPC', 'disk9.sys', 0.0090005, None)]
     """
+    if len(line) <= LONGEST * 5 and (found := _TOO_LONG.search(line)):
+        return [("routines too long", f"{found['name']} of a driver", 1.0, None)]
     if len(line) > LONGEST:
         return None
     start = line.lstrip(" \t")[:1]
-    if start.isdigit() or start == "N":
-        return _of_figures(line, state)
-    return _of_words(line, state)
+    made = _of_figures(line, state) if start.isdigit() or start == "N" else _of_words(line, state)
+    return device_lines.stated(line, state) if made is None else made
 
 
 def _of_figures(line: str, state: dict[str, Any]) -> list[Stated] | None:

@@ -186,10 +186,11 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.95 * share, f"{len(values)} lines of figures of `curl -w`", "list")
     if same * 2 < len(values):
         return None
-    # A time-out is a setting, not a measurement; a number of things that took a time is none either.
+    # A time-out is a setting, not a measurement; a number of things that took a time is none either, nor is a figure in
+    # percent or microseconds: a report states such ones, each once.
     measured = sum(1 for m in values if m[4]) * 2 > len(values)
     timely = (measured or re.search(TIME_WORDS, common) is not None) and not re.search(
-        r"(?i)time[-_ ]?out|\bcount\b|\(%\)", common
+        r"(?i)time[-_ ]?out|\bcount\b|\((?:%|[\u00b5\u03bcu]s)\)", common
     )
     strength = (0.95 if timely else 0.5) * share * (1 if same >= 3 else 0.7 if timely else 0.5)
     return Claim(strength, f"{same} lines `{common} : number`", "list")

@@ -8,3 +8,8 @@ from tests.parsers.formats.evidence import read_bytes
 def test_a_number_of_routines_by_their_time_is_no_time() -> None:
     text = "DPC count (execution time <250 µs):     90210\nDPC count (execution time 250-500 µs):  77\n"
     assert "conn_times" not in read_bytes(text.encode()).tables
+
+
+def test_a_report_in_microseconds_is_no_list_of_times() -> None:
+    text = "Highest measured interrupt to DPC latency (µs):   900.25\nAverage measured interrupt to DPC latency (µs):   4.5\n"
+    assert "conn_times" not in read_bytes(text.encode()).tables
