@@ -96,6 +96,12 @@ SLEEPS = r"^[<+]?[DU]"
 BUSY = r"^[<+]?[DURO]"
 """State letters of those that have something to do: sleeping in that way, running (R, O of Solaris)."""
 
+WAITS_OF_BSD = (
+    r"^(?:swread|swwrt|pfault|vmwait|vmpfw|vmopar|biord|biowr|getblk|bo_wwait|wdrain|newbuf|vlruwk|ufs|zfs"
+    r"|zio->i\w{0,5}|tx->tx\w{0,5}|db->db\w{0,5})$"
+)
+"""Where a thread of FreeBSD sleeps uninterruptibly, as top(1) prints it (cut off) in its column STATE instead of a letter."""
+
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield reports of the kernel, then standing threads, sleepers and open calls, the idle ones last."""
@@ -123,6 +129,11 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
     columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "sample", "first", "pid", "lwp", "state", "comm", "args"]
     columns += ["wchan", "ppid"]
     rows = case.scan("ps", columns, pl.col("state").is_not_null() & pl.col("pid").is_not_null())
+    of_bsd = pl.col("state").str.contains(WAITS_OF_BSD)
+    rows = rows.with_columns(
+        wchan=pl.coalesce("wchan", pl.when(of_bsd).then("state")),
+        state=pl.when(of_bsd).then(pl.lit("D")).otherwise("state"),
+    )
     whole = (
         rows.group_by("artifact_id")
         .agg(

@@ -286,6 +286,15 @@ def test_sleepers_are_told_by_the_place_that_the_listing_names() -> None:
     assert asleep(held[0], *others) == []  # one may be reading a block
 
 
+def test_the_column_state_of_bsd_names_the_place_of_a_sleep() -> None:
+    waits = [
+        process(n, state) for n, state in enumerate(("swread", "swread", "tx->tx", "CPU3", "select", "sleep", "run"))
+    ]
+    busy = [process(90 + n, "RUN") for n in range(8)]
+    made = [s for s in seen(ps=[*waits, *busy]) if s.kind == "asleep"]
+    assert [(s.subject, s.headline) for s in made] == [("swread", "2 processes (cp) sleep uninterruptibly in swread")]
+
+
 def test_a_few_chosen_processes_are_told_whatever_their_sleep() -> None:
     held = [{**process(2, "S", comm="tar"), "wchan": "flock_lock_inode_wait"}]
     (one,) = asleep(*held)
