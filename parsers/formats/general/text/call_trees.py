@@ -1,4 +1,4 @@
-"""Call trees as sample of macOS prints them: a count and a function per line, callees further in.
+"""Call trees as sample and spindump of macOS print them: a count and a function per line, callees further in.
 
 A path that no callee takes further is one stack, weighted by what its callees do not have. Only the open path is kept.
 People also quote a few lines of such a tree without its heading; a line that names a function's library and address is one.
@@ -16,11 +16,18 @@ EVENT = "sample"
 """Event of these stacks: a profile over time, where dumps have none."""
 
 _HEAD = re.compile(r"Call graph:[ \t]*")
-_NODE = re.compile(r"(?P<in>[ \t+!:|]{1,2000})(?P<n>[0-9]{1,12}) (?P<what>\S.{0,2000})")
+_NODE = re.compile(r"(?P<in>[ \t+!:|]{1,2000}\*?)(?P<n>[0-9]{1,12}) {1,2}(?P<what>\S.{0,2000})")
 _ADDRESSED = re.compile(
     r"[ \t+!:|]{1,2000}[0-9]{1,12} \S.{0,2000}?  ?\(in [^()]+\)(?: \+ [0-9.,]+)?  ?\[0x[0-9a-f]+[^\]]*\](?:  .{1,300})?"
 )
-_FUNCTION = re.compile(r"(?P<f>.+?)[ \t]+(?:\(in (?P<library>[^)]*)\).*|load address .*)")
+_SPUN = re.compile(
+    r"[ \t]{1,2000}\*?[0-9]{1,12} {1,2}\S.{0,2000}? (?:\+ [0-9]{1,12} )?\([^()]{1,200} \+ [0-9]{1,12}\) \[0x[0-9a-f]{1,16}\]"
+    r"(?: \(.{1,40}\))?(?: [0-9]+-[0-9]+)?"
+)
+"""A line of spindump: library and offset in brackets, `*` where the thread is in the kernel."""
+_FUNCTION = re.compile(
+    r"(?P<f>.+?)[ \t]+(?:\(in (?P<library>[^)]*)\).*|load address .*|(?:\+ [0-9]{1,12} )?\([^()]{1,200} \+ [0-9]{1,12}\) \[0x.*)"
+)
 _THREAD = re.compile(r"Thread_(?P<lwp>[0-9a-fA-F]{1,12})(?::?[ ]{1,8}(?P<name>\S.{0,200})?)?")
 _QUEUE = re.compile(r"DispatchQueue_[0-9]{1,9}: ")
 
@@ -38,8 +45,10 @@ def goes_without_heading(line: str) -> bool:
 
     >>> goes_without_heading("    +   900 tick_wait  (in libtick.dylib) + 16  [0x7fff1]"), goes_without_heading("  12 apples (in box)")
     (True, False)
+    >>> goes_without_heading("   *900  wait_for_tick + 0 (kernel + 112233) [0xffffff8000]")
+    True
     """
-    return "[0x" in line and _ADDRESSED.fullmatch(line) is not None
+    return "[0x" in line and (_ADDRESSED.fullmatch(line) or _SPUN.fullmatch(line)) is not None
 
 
 def new() -> Tree:

@@ -167,10 +167,20 @@ STYLES = (
     ),
     Style(
         "windows",
-        re.compile(r"[ \t]*#?[ \t]*Child-?SP[ \t]+RetAddr.*Call Site"),
+        re.compile(r"[ \t]*#?[ \t]*(?:Child-?SP[ \t]+RetAddr.*Call Site|ChildEBP[ \t]+RetAddr.*)"),
         re.compile(
-            r"[ \t]*(?:[0-9a-f]{2} )?(?:[0-9a-f]{8}`?[0-9a-f]{8} +){0,3}(?:: (?:\S+ ){0,4}: )?(?P<f>[\w.-]+![\w:~<>@?$`]+)(?:\+0x[0-9a-f]+)?.*"
+            r"[ \t]*(?:[0-9a-f]{2} )?(?:[0-9a-f]{8}(?:`?[0-9a-f]{8})? +){0,6}(?:: (?:\S+ ){0,4}: )?(?P<f>[\w.-]+![\w:~<>@?$`]+)(?:\+0x[0-9a-f]+)?.*"
         ),
+    ),
+    Style(  # Process Explorer, Process Monitor, System Informer; an export far away from the address is no function's name
+        "windows-modules",
+        None,
+        re.compile(
+            r"[ \t]*(?:[0-9]{1,3}(?:,|[ \t])[ \t]*)?(?:"
+            r"(?P<f>[\w.-]{1,60}\.(?i:exe|dll|sys|drv|ocx|node|pyd)![\w:~<>@?$`., *&-]{1,200}?)(?:\+0x[0-9a-fA-F]{1,3})?"
+            r"|(?P<f2>[\w.-]{1,60}\.(?i:exe|dll|sys|drv|ocx|node|pyd))(?:![\w:~<>@?$`., *&-]{1,200}?)?\+0x[0-9a-fA-F]{1,8})[ \t]*"
+        ),
+        headless=True,
     ),
     Style(
         "php",
@@ -233,6 +243,9 @@ _HEADLESS = {
     "gdb": re.compile(r"[ \t]*#0[ \t]+(?:0x[0-9a-f]+ in )?[^\s(]\S*(?: .*?)?\(.*"),
     "lldb": re.compile(r"[ \t]*(?:\* )?frame #0: .*"),
     "mdb": re.compile(r"[ \t]*[\w.-]+`\w[\w.]*\+0x[0-9a-f]+\(.*\)"),
+    "windows-modules": re.compile(
+        r"[ \t]*(?:[0-9]{1,3}(?:,|[ \t])[ \t]*)?[\w.-]{1,60}\.(?i:exe|dll|sys|drv|ocx)(?:![\w:~<>@?$`., *&-]{1,200})?\+0x[0-9a-fA-F]{1,8}[ \t]*"
+    ),
 }  # fmt: skip
 """Frames with which a stack without a head may begin."""
 
@@ -286,7 +299,7 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
     for name, frame in _HEADLESS.items():
         if (
             begins
-            and (bare.startswith(_HEADLESS_BEGIN) or "`" in bare or _JAVA_FILE.search(bare))
+            and (bare.startswith(_HEADLESS_BEGIN) or "`" in bare or "+0x" in bare or _JAVA_FILE.search(bare))
             and frame.fullmatch(line)
         ):
             opened = _stack(_BY_NAME[name], no, pid)

@@ -194,3 +194,42 @@ def test_where_an_exception_came_from_is_no_place_to_stand(text: str):
 )
 def test_long_lines_take_no_time(line: str):
     assert stacks(f"{line}\n" * 200) is not None
+
+
+EXPLORED = """\
+ntoskrnl.exe!KiSwapContext+0x76
+FLTMGR.SYS!FltSendMessage+0x2f0
+guard9.sys+0x4c10
+ntoskrnl.exe!KeFlushCaches+0x2b1c4
+bake.exe!Oven::open+0x1f
+"""
+KB = """\
+ChildEBP RetAddr  Args to Child
+0012f9a0 7c90df3c 000000e8 00000000 00000000 ntdll!NtWaitForSingleObject+0xc
+0012fa28 7c901046 005c1180 00000000 bake!Oven::open+0x91
+"""
+
+
+def test_frames_of_process_explorer_name_modules_where_no_symbol_is_near():
+    (made,) = stacks(EXPLORED)
+    assert made["frames"] == [
+        "ntoskrnl.exe!KiSwapContext", "FLTMGR.SYS!FltSendMessage", "guard9.sys", "ntoskrnl.exe", "bake.exe!Oven::open",
+    ]  # fmt: skip
+
+
+def test_a_stack_of_32_bits_with_its_arguments():
+    (made,) = stacks(KB)
+    assert made["frames"] == ["ntdll!NtWaitForSingleObject", "bake!Oven::open"]
+
+
+SPUN = """\
+  Thread 0x4b1    DispatchQueue 9    500 samples (1-500) priority 31
+  500  start_wqthread + 13 (libsystem_pthread.dylib + 5085) [0x7fff8cefb3dd]
+    500  Oven.open() + 21 (Bakery + 8496) [0x10be51130]
+     *500  semaphore_wait_continue + 0 (kernel + 1353536) [0xffffff800034a740]
+"""
+
+
+def test_a_tree_of_spindump_is_cut_below_each_thread():
+    (made,) = stacks(SPUN + SPUN.replace("Oven.open() + 21 (Bakery", "??? (Bakery").replace("0x4b1", "0x4b2"))[:1]
+    assert (made["frames"], made["weight"]) == (["semaphore_wait_continue", "Oven.open()", "start_wqthread"], 500.0)
