@@ -110,6 +110,12 @@ IDLE_LOOP = (
 PROFILING = r"(?i)^profiling interrupt"
 """Sections of lockstat that are no locks: with -I it counts where a timer interrupt found each processor."""
 
+BY_CLOCK = "sample"
+"""Event of a call tree that counts all threads at each tick, whatever they do."""
+
+PARKED_FRAMES, MOST_PLACES = 5, 2_000
+"""Frames, the innermost first, by which a parked thread is recognised, and maximum number of different places that are looked at."""
+
 IDLE_COMM = r"^(?:swapper(?:/\d+)?|\[?idle\]?|wait)$"
 """Names of the thread in which an idle processor runs."""
 
@@ -355,6 +361,7 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
         .join(listed, on=group, how="anti", nulls_equal=True)
         .with_columns(_runs_idle("leaf").alias("idle"), pl.col("weight").cast(pl.Float64))
     )
+    rows = _without_parked(rows)
     wholes = (
         rows.group_by(group)
         .agg(
@@ -378,6 +385,25 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
             continue
         of = [pl.col(c).eq_missing(pl.lit(whole[c])) for c in group]
         yield from _of_stacks(rows.filter(*of, ~pl.col("idle")), base, whole)
+
+
+def _without_parked(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Mark the stacks of parked threads as idle where all threads are sampled by the clock and any of them works.
+
+    sample and spindump of macOS count a thread that waits for work as often as one that works: with twenty parked ones, a thread that is
+    busy all the time had a twentieth.
+    """
+    near = pl.col("frames").list.head(PARKED_FRAMES).list.join("\n")
+    by_clock = (pl.col("event") == BY_CLOCK).fill_null(value=False)
+    places = rows.filter(by_clock & ~pl.col("idle")).select(near.alias("near")).unique().head(MOST_PLACES).collect()
+    parked = [
+        place
+        for place in places["near"].drop_nulls().to_list()
+        if idle_reason(seen for frame in place.split("\n") for seen in names_of(frame, kernel=False))
+    ]
+    if not parked or len(parked) == len(places):
+        return rows
+    return rows.with_columns(idle=pl.col("idle") | (by_clock & near.is_in(parked)))
 
 
 def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Iterator[Sighting]:

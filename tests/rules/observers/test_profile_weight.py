@@ -278,6 +278,17 @@ def tree(*frames: str) -> dict[str, Any]:
     return {**stack(900, *frames), "event": "sample", "frame_lines": lines}
 
 
+def test_parked_threads_of_a_sample_by_the_clock_do_not_dilute_a_busy_one() -> None:
+    parked = [tree("__workq_kernreturn", "start_wqthread") for _ in range(8)]
+    (made,) = seen(profile_stacks=[*parked, tree("bake", "kitchen", "main")])
+    assert (made.subject, made.share) == ("bake", 1.0)
+
+
+def test_a_sample_by_the_clock_of_parked_threads_alone_is_told_as_it_is() -> None:
+    (made,) = seen(profile_stacks=[tree("mach_msg_trap", "mach_msg", "__CFRunLoopServiceMachPort", "main")])
+    assert (made.subject, made.share) == ("mach_msg_trap", 1.0)
+
+
 def test_a_function_that_is_called_within_itself_is_told_with_both_lines() -> None:
     (made,) = seen(profile_stacks=[tree("wait", "again", "other", "again", "main")])
     assert made.beside == "on the way to it again is called again within itself"
