@@ -1,11 +1,13 @@
-"""What the columns of known tools say that no format reads: gstat, esxtop, dstat, ntpq, arcstat, turbostat, Ceph, atop.
+"""What the columns of known tools say that no format reads: gstat, esxtop, dstat, ntpq, arcstat, turbostat, Ceph, atop, vm_stat,
+zpool iostat -l, plockstat, Get-Process.
 
 Standing out: a column whose meaning its manual states, beyond the bound that stands beside it below. Rows of the same name are samples
 of one thing, of which the median counts; the largest thing is told, with the middle one of the others. Normal: below the bound: nothing.
 Worked example: gstat, `ms/r` of ada2 412.1, of three others 10.9 to 12.0: "ada2 answered reads in 412 ms (ms/r), the middle one of the
 3 others 11.2 ms".
 Cost: at most `MOST_ROWS` rows. Source: gstat(8); dstat(1); ntpq(8) (offset in ms; 128 ms is the step threshold of ntpd(8)); arcstat(1);
-turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; VMware,
+turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; vm_stat(1) of
+macOS (the first line counts since the boot); zpool-iostat(8), -l; plockstat(1M); Microsoft Learn, Get-Process; VMware,
 vSphere Monitoring and Performance, esxtop: %RDY and %CSTP of a group are sums over its worlds (NWLD), DAVG is the time of the device.
 """
 
@@ -63,6 +65,8 @@ class Listing:
     who: str | None
     columns: tuple[Column, ...]
     thing: str = ""
+    totals_first: bool = False
+    """Whether the first row counts since the boot, so that it is no sample."""
 
 
 def _of(word: str, *, idle: str | None = None) -> Callable[[Row], float | None]:
@@ -105,6 +109,13 @@ MOSTLY = 50.0
 
 SLOW_MS, BUSY_PCT, WAITING_PCT, STOLEN_PCT = 20.0, 90.0, 20.0, 10.0
 """Bounds of devices and processors as of `saturation`."""
+
+SWAPPED = 1_000.0
+"""Minimum number of pages of 4 or 16 kB that went to or came from swap between two samples of vm_stat."""
+
+HANDLES = 100_000.0
+"""Minimum number of handles of a process that is no ordinary one any more: most have less than 10,000 (Russinovich, Pushing the limits
+of Windows: handles)."""
 
 _SLOW: Seen = {"counter": "disk_response_ms"}
 _BUSY: Seen = {"counter": "disk_busy_pct"}
@@ -285,6 +296,48 @@ LISTINGS = (
         ),
     ),
     Listing(
+        ("free", "wired", "cmprssor", "swapins", "swapouts"),
+        None,
+        (
+            Column(
+                "swap_outs",
+                "pages",
+                SWAPPED,
+                "{value} went to swap between two samples (swapouts)",
+                _of("swapouts"),
+                {"counter": "swap_out_kbps"},
+                _always(0.6),
+            ),
+            Column(
+                "swap_ins",
+                "pages",
+                SWAPPED,
+                "{value} came back from swap between two samples (swapins)",
+                _of("swapins"),
+                {"counter": "swap_in_kbps"},
+                _always(0.6),
+            ),
+        ),
+        totals_first=True,
+    ),
+    Listing(
+        ("Handles", "NPM(K)", "PM(K)", "ProcessName"),
+        "ProcessName",
+        (
+            Column(
+                "handles_count",
+                "count",
+                HANDLES,
+                "{who} has {value} handles open",
+                _of("Handles"),
+                {"event": "handles-of-a-process"},
+                _always(0.5),
+                "limit",
+            ),
+        ),
+        "process",
+    ),
+    Listing(
         ("osd", "commit_latency(ms)", "apply_latency(ms)"),
         "osd",
         (
@@ -310,6 +363,24 @@ _ATOP = ("DSK", "LVM", "MDD")
 _ATOP_BUSY, _ATOP_AVIO = re.compile(r"busy +([0-9]{1,3})%"), re.compile(r"avio +([0-9.]+) ?(ms|us|µs|s|ns)")
 _IN_MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 
+_ZPOOL = ["pool", "alloc", "free", "read", "write", "read", "write"]
+"""Beginning of the heading of `zpool iostat -l`."""
+
+_OF_ZPOOL: tuple[tuple[int, str, str, Seen, float], ...] = (
+    (9, "disk_response_ms", "{who} itself answered reads in {value} (disk_wait)", _SLOW, 0.6),
+    (10, "disk_write_ms", "{who} itself answered writes in {value} (disk_wait)", _SLOW, 0.6),
+    (
+        7,
+        "disk_waiting_ms",
+        "reads of {who} took {value} with their time in queues (total_wait)",
+        {"counter": "disk_queue"},
+        0.3,
+    ),
+)
+"""Columns of `zpool iostat -l`, several of which have the same name. A scrub waits in queues on purpose, so that this alone is a sign."""
+
+_PLOCKSTAT = ["Count", "nsec", "Lock", "Caller"]
+
 Figures = list[tuple[str, float, Row, dict[str, Any]]]
 """Name of a thing, its figure, the words of its row, and the row."""
 
@@ -330,8 +401,10 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         words = [w for cell in listed[0]["heading"] for w in (cell or "").replace("|", " ").split()]
         for listing in LISTINGS:
             if set(listing.words) <= set(words):
-                found.extend(_listed(listing, words, listed))
+                found.extend(_listed(listing, words, listed[listing.totals_first :]))
         found.extend(_atop(listed))
+        found.extend(_zpool(words, listed))
+        found.extend(_user_locks(words, listed))
     yield from sorted(found, key=lambda s: (-(s.share or 0.0), s.lines[0].line_from))
 
 
@@ -428,6 +501,61 @@ def _atop(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
             _always(0.6),
         )
         yield from _largest(took_column, timed)
+
+
+_WAITS = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s)")
+
+
+def _zpool(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield the device that answered slowest, of `zpool iostat -l`: total and own time of reads and writes stand side by side."""
+    if words[:7] != _ZPOOL or len(words) < len(_ZPOOL) + 4:
+        return
+    for at, name, says, seen, share in _OF_ZPOOL:
+        figures: Figures = []
+        for row in rows:
+            cells = [str(c or "").strip() for c in row["cells"]]
+            found = _WAITS.fullmatch(cells[at]) if len(cells) == len(words) else None
+            if found:
+                figures.append((cells[0], float(found[1]) * _IN_MS[found[2]], {}, row))
+        if figures:
+            yield from _largest(Column(name, "ms", SLOW_MS, says, lambda row: None, seen, _always(share)), figures)
+
+
+def _user_locks(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield the lock of a program for which its threads waited longest, of plockstat."""
+    if list(words) != _PLOCKSTAT:
+        return
+    held: dict[str, list[tuple[float, float, dict[str, Any]]]] = {}
+    for row in rows:
+        cells = _cells(row)
+        if (
+            cells is not None
+            and len(cells) == len(words)
+            and (n := _figure(cells[0]))
+            and (ns := _figure(cells[1])) is not None
+        ):
+            held.setdefault(cells[2], []).append((n, n * ns / 1e9, row))
+    waited = {lock: sum(s for _, s, _ in of) for lock, of in held.items()}
+    whole = sum(waited.values())
+    if not whole:
+        return
+    lock = max(waited, key=lambda name: waited[name])
+    times, most = sum(n for n, _, _ in held[lock]), max(held[lock], key=lambda one: one[1])
+    yield Sighting(
+        "lock",
+        lock,
+        f"Threads waited {times:,.0f} times for the lock {lock}, {figure(waited[lock], 's')} together, {figure(100 * waited[lock] / whole, '%')} of all",
+        "lock_waits_s",
+        waited[lock],
+        "",
+        (Lines(most[2]["artifact_id"], most[2]["line_no"], most[2]["line_no"], lock),),
+        **place(most[2]),
+        against="all waits for locks that are listed",
+        against_value=whole,
+        share=waited[lock] / whole,
+        n=int(times),
+        seen=({"event": "user-lock-waits"},),
+    )
 
 
 def _cells(row: dict[str, Any]) -> list[str] | None:

@@ -9,6 +9,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.kernel_pools import observe
 from rules.observers.observer import Sighting
+from tests.parsers.formats.evidence import read_bytes
 
 
 def pool(heading: str, *sizes: str) -> list[Sighting]:
@@ -103,3 +104,14 @@ def test_a_cache_is_told_with_its_part_of_the_memory() -> None:
     assert made.headline == (
         "the kernel's cache kmalloc-192 holds 9,000,000 kB, 90 % of the caches that are listed, 45 % of the memory"
     )
+
+
+def test_a_screen_of_poolmon_with_its_empty_line() -> None:
+    text = """ Memory:16462844K Avail:  812204K  PageFlts: 91022   InRam Krnl:21022K P:1102211K
+ Tag  Type     Allocs            Frees            Diff   Bytes       Per Alloc
+
+ Oven Nonp   81022110 (   210)  10110221 (    0) 70911889 9153443584 (    9120)     256
+ MmSt Paged   4102211 (    12)   4011022 (   12)    91189  288157240 (    3160)    3160
+"""
+    (made,) = observe(Case.of_tables({"rows": read_bytes(text.encode()).table("rows").to_dicts()}))
+    assert (made.subject, made.seen) == ("Oven", ({"counter": "pool_tag_kb"},))

@@ -41,6 +41,31 @@ CPU | sys       5% | user     20% | irq       0% | idle    300% | wait     70% |
 DSK |          sdc | busy     {busy}% | read     500 | write     20 | KiB/w      8 | MBr/s    3.0 | avio 41.0 ms |
 DSK |          sdd | busy      2% | read       5 | write     10 | KiB/w      8 | MBr/s    0.1 | avio 0.50 ms |
 """
+VM_STAT = """Mach Virtual Memory Statistics: (page size of 16384 bytes)
+    free   active   specul inactive throttle    wired  prgable   faults     copy    0fill cmprssed cmprssor  swapins swapouts
+    9120   412033     1810   310221        0   290221       41 71022110   812201 40221101  1810221   601221 90201102 91102211
+    8990   411800     1790   309980        0   290300       22    31022      210    12021  1820110   603310      {ins}    {outs}
+    8890   411801     1790   309981        0   290301       22    31023      211    12022  1820111   603311      {ins}    {outs}
+"""
+ZPOOL = """              capacity     operations     bandwidth    total_wait     disk_wait
+pool        alloc   free   read  write   read  write   read  write   read  write
+----------  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----
+bakery      1.20T  2.40T     90     12  4.10M   310K   {wait}    2ms    9ms  900us
+  sdx           -      -     45      6  2.00M   150K   10ms    2ms    8ms  900us
+  sdy           -      -     45      6  2.10M   160K   {wait}    2ms  {own}  950us
+"""
+PLOCKSTAT = """Mutex block
+
+Count     nsec Lock                         Caller
+-------------------------------------------------------------------------------
+  900   200000 bake`oven_lock               bake`open_oven+0x1c
+  100   100000 libc.so.1`_uberdata          libc.so.1`thr_create+0x88
+"""
+HANDLES = """Handles  NPM(K)    PM(K)      WS(K)     CPU(s)     Id  SI ProcessName
+-------  ------    -----      -----     ------     --  -- -----------
+ {handles}      91  1210221    1102210     110.22   4102   0 bakesvc
+    410      40   110221      99012     210.11   1102   0 svchost
+"""
 
 
 def seen(text: str) -> list[Sighting]:
@@ -71,6 +96,22 @@ def seen(text: str) -> list[Sighting]:
             "frequency-throttled",
         ),
         (ATOP.format(busy="99"), "sdc was 99 % busy, the other one 2 %", "disk-saturated"),
+        (
+            VM_STAT.format(ins="    9012", outs="   21022"),
+            "21,022 pages went to swap between two samples (swapouts), in 2 of 2 samples",
+            "paging",
+        ),
+        (
+            ZPOOL.format(wait="  2s", own="412ms"),
+            "sdy itself answered reads in 412 ms (disk_wait), the middle one of the 2 others 8.50 ms",
+            "disk-latency",
+        ),
+        (
+            PLOCKSTAT,
+            "Threads waited 900 times for the lock bake`oven_lock, 0.180 s together, 94.7 % of all",
+            "lock-contention",
+        ),
+        (HANDLES.format(handles=812345), "bakesvc has 812,345 handles open, the other one 410", "descriptor-leak"),
     ],
 )
 def test_a_column_beyond_its_bound(text: str, headline: str, mechanism: str) -> None:
@@ -94,6 +135,9 @@ def test_time_without_a_processor_to_run_on_is_told_of_all_samples() -> None:
         DSTAT.format(idle=90, wait=3),
         TURBOSTAT.format(busy="3.0"),  # an idle processor may be slow
         ATOP.format(busy="30").replace("41.0 ms", "2.0 ms"),
+        VM_STAT.format(ins="       0", outs="       2"),
+        ZPOOL.format(wait="12ms", own="  8ms"),
+        HANDLES.format(handles=9100),
     ],
 )
 def test_a_healthy_host_says_nothing(text: str) -> None:

@@ -117,6 +117,8 @@ class Paragraphs:
         if not line.strip():
             if (event := self.state.get("event")) is not None and "text" in event and not event["text"]:
                 return  # the message of an event may stand below a blank line
+            if self._lines and tables.waits_for_rows(self._lines[-1][1]):
+                return
             self._close_event()
             self._close_record()
             self._close_reply()

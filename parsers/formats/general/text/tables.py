@@ -18,6 +18,9 @@ FITS = 0.8
 """Minimum share of the lines below a heading that must have its cells."""
 
 MOST_COLUMNS = 100
+
+TIMES_DIGIT = 10
+"""Minimum number of cells of a heading for each that begins with a digit (`0fill` of vm_stat): a row of data has more such cells."""
 _WIDEST = 40
 """Maximum number of characters of a heading's cell."""
 
@@ -48,11 +51,21 @@ _DF = re.compile(r"(?P<columns>Filesystem(?: +[A-Za-z0-9%()-]+){3,8}) +(?P<last>
 _LVM = re.compile(r"[ \t]*(?:LV +VG +Attr +LSize|VG +#PV +#LV|PV +VG +Fmt)\b")
 """Headings of lvs, vgs and pvs, whose rows leave cells empty."""
 
+_POOLMON = re.compile(
+    r"[ \t]*Tag[ \t]+Type[ \t]+Allocs[ \t]+Frees[ \t]+Diff[ \t]+Bytes[ \t]+Per Alloc(?:[ \t]+Mapped_Driver)?[ \t]*"
+)
+_TAG = re.compile(
+    r"[ \t]*(?P<tag>\S{1,4}(?: {1,3}(?=[ ](?:Nonp|Paged)))?)[ \t]+(?P<type>Nonp|Paged)[ \t]+(?P<allocs>[0-9]{1,15})[ \t]+\([ \t]*-?[0-9]+\)"
+    r"[ \t]+(?P<frees>[0-9]{1,15})[ \t]+\([ \t]*-?[0-9]+\)[ \t]+(?P<diff>-?[0-9]{1,15})[ \t]+(?P<bytes>[0-9]{1,18})"
+    r"(?:[ \t]+\([ \t]*-?[0-9]+\))?[ \t]+(?P<each>-?[0-9]{1,12})(?:[ \t]+(?P<driver>\S.{0,200}?))?[ \t]*"
+)
+"""Heading and row of PoolMon: changes since the last screen stand in brackets."""
+
 _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
 Shape = dict[str, Any]
-"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, ruled, profile), `heading`, `starts` of its cells. JSON-able.
+"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, poolmon, ruled, profile), `heading`, `starts` of its cells. JSON-able.
 
 `framed` is False where bars stand only between the cells.
 
@@ -102,12 +115,16 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         return None
     if len(lines) > 1 and (shape := _under_rules(first, lines[1])) is not None:
         cut = [row_of(shape, line) for line in below]
-        return shape if sum(row is not None for row in cut) >= FITS * len(cut) else None
+        if sum(row is not None for row in cut) >= FITS * len(cut):
+            return shape  # numbers that are wider than the dashes above them are cut at blanks below
     if found := _MTR.fullmatch(first):
         shape = {"mode": "mtr", "heading": [found["host"], *found["columns"].split()], "starts": []}
         return shape if row_of(shape, below[0]) else None
     if found := _DF.fullmatch(first):
         shape = {"mode": "df", "heading": [*found["columns"].split(), found["last"]], "starts": []}
+        return shape if any(row_of(shape, line) for line in below) else None
+    if _POOLMON.fullmatch(first):
+        shape = {"mode": "poolmon", "heading": first.replace("Per Alloc", "Per_Alloc").split(), "starts": []}
         return shape if any(row_of(shape, line) for line in below) else None
     if _LVM.match(first):
         words = list(_WORD.finditer(first))
@@ -175,7 +192,8 @@ def _cut(line: str, starts: Sequence[int]) -> list[str]:
 def _is_heading(cells: Sequence[str]) -> bool:
     return (
         2 <= len(cells) <= MOST_COLUMNS
-        and all(0 < len(cell) <= _WIDEST and not cell[0].isdigit() and cell[-1] not in "=;" for cell in cells)
+        and all(0 < len(cell) <= _WIDEST and cell[-1] not in "=;" for cell in cells)
+        and sum(cell[0].isdigit() for cell in cells) * TIMES_DIGIT <= len(cells)
         and sum(any(ch.isalpha() for ch in cell) for cell in cells) * 2 > len(cells)
         and not (cells[0][-1] == ":" and len(cells) == 2)
     )
@@ -195,6 +213,15 @@ def _is_table(shape: Shape, rows: Sequence[Sequence[str]], ruled: bool) -> bool:
         if numbers >= least and not any(c.isdigit() for c in name):
             return capitals or len(rows) >= 2
     return capitals and len(heading) >= 3 and (not strict or len(rows) >= 2)
+
+
+def waits_for_rows(line: str) -> bool:
+    """Return whether a line is a heading below which its tool prints an empty line before the rows.
+
+    >>> waits_for_rows(" Tag  Type     Allocs     Frees      Diff   Bytes    Per Alloc"), waits_for_rows("Tag Type")
+    (True, False)
+    """
+    return _POOLMON.fullmatch(line) is not None
 
 
 def row_of(shape: Shape, line: str) -> list[str] | None:
@@ -223,6 +250,11 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
         hop = _HOP.fullmatch(line)
         cells = [f"{hop['n']}.|-- {hop['host']}", hop["loss"], *hop["figures"].split()] if hop else []
         return cells if len(cells) == len(heading) else None
+    if mode == "poolmon":
+        found = _TAG.fullmatch(line)
+        cells = [*found.group("tag", "type", "allocs", "frees", "diff", "bytes", "each")] if found else []
+        cells += [found["driver"] or ""] if found and len(heading) == 8 else []
+        return [cell.strip() for cell in cells] or None
     if mode == "bar" and "|" not in line and "│" not in line:
         return None
     if mode == "df":
