@@ -3,7 +3,8 @@
 Standing out: a counter that signatures know as one that should be still (strength mechanism or shape), or whose name
 says so (drop, overflow, fail, retrans ...), and that moved: per second where two samples exist, else its total, with the
 traffic of the same group where there is any: what came in and what went out. What a protocol over IP could not deliver is
-also compared with what IP received, if it is most of that. Normal: zero, or less than a thousandth of the group's traffic,
+also compared with what IP received, if it is most of that; connections that a listener did not take are compared with those that were
+taken. Normal: zero, or less than a thousandth of the group's traffic,
 which is a measure.
 Shares of the traffic that mechanisms name as measures come from `traffic`.
 Worked example: `TCPReqQFullDrop` 4,711 more in 60 s: 78.5 per s.
@@ -55,6 +56,15 @@ SENT, RECEIVED = (
     r"(?i)in(?:gmt)?(?:segs|datagrams|receives)|receive|rx|ipa?ck|ipkt",
 )
 """Which of these counters tell what went out, and which tell what came in."""
+
+REFUSED = (
+    r"(?i)listen ?(?:drop|overflow|queue)|connect requests dropped due to full queue|listener's queue full|SYNs to LISTEN|ReqQFull"
+    r"|listen queue of a socket"
+)
+"""Counters of connections that a listening socket did not take: a part of those that it took, not of all packets."""
+
+ACCEPTED = r"(?i)^(?:(?:tcp)?passiveopens|passive (?:connections? )?open(?:ing)?s?|connection accepts|passive connects?|passive opens)$"
+"""Counters of connections that were taken."""
 
 OVER_IP = ("tcp", "udp", "icmp")
 """Groups of counters of protocols whose packets IP counts too."""
@@ -200,7 +210,7 @@ def _within(row: Mapping[str, Any], amount: float, traffic: Sequence[Traffic]) -
     return Sighting(
         "counter",
         who,
-        f"{who} {did} {figure(amount, 'count')}, {figure(100 * share, '%')} of the traffic ({whole.says})",
+        f"{who} {did} {figure(amount, 'count')}, {figure(100 * share, '%')} of the {whole.what} ({whole.says})",
         f"{row['name']} share of the traffic",
         100 * share,
         "%",
@@ -242,6 +252,7 @@ class Traffic:
     total: float
     line: int
     moved: bool
+    what: str = "traffic"
 
     @property
     def says(self) -> str:
@@ -256,13 +267,16 @@ Key = tuple[Any, ...]
 
 
 def _traffic(made: pl.DataFrame) -> dict[Key, list[Traffic]]:
-    """Return the counters of traffic of each group, the largest first."""
+    """Return the counters of traffic of each group, and those of connections that were taken, the largest first."""
     found: dict[Key, list[Traffic]] = {}
-    for row in made.filter(pl.col("name").str.contains(TRAFFIC)).iter_rows(named=True):
+    for row in made.filter(pl.col("name").str.contains(f"{TRAFFIC}|{ACCEPTED}")).iter_rows(named=True):
+        accepted = re.search(ACCEPTED, row["name"]) is not None
         for moving, amount in ((True, row["moved"] if row["n_flows"] else None), (False, row["total"])):
-            key = (row["artifact_id"], row["grp"], row["item"], moving)
+            key = (row["artifact_id"], ACCEPTED if accepted else row["grp"], row["item"], moving)
             if amount and amount > 0:
-                made_of = Traffic(row["name"], amount, row["total"], row.get("line_last") or row["line_no"], moving)
+                what = "accepted connections" if accepted else "traffic"
+                line = row.get("line_last") or row["line_no"]
+                made_of = Traffic(row["name"], amount, row["total"], line, moving, what)
                 found.setdefault(key, []).append(made_of)
     for held in found.values():
         held.sort(key=lambda t: -t.amount)
@@ -273,6 +287,10 @@ def _beside(
     row: Mapping[str, Any], moved: bool, amount: float, traffic: Mapping[Key, Sequence[Traffic]]
 ) -> tuple[Traffic, ...]:
     """Return the traffic with which a counter is compared: what came in and went out of its group, else all that IP received."""
+    if re.search(REFUSED, row["name"]):
+        accepted = traffic.get((row["artifact_id"], ACCEPTED, row["item"], moved), ())
+        if accepted:
+            return tuple(accepted[:1])
     held = traffic.get((row["artifact_id"], row["grp"], row["item"], moved), ())
     ways = (next((t for t in held if re.search(way, t.name)), None) for way in (RECEIVED, SENT))
     own = tuple(dict.fromkeys(t for t in (*held[:1], *ways) if t is not None))[:2]
@@ -314,7 +332,8 @@ def _sighting(
         short = f"at {_amount(amount, row.get('unit'))}"
     if share is not None:
         more = amount > max((t.amount for t in traffic), default=amount)
-        text += ", more than the traffic" if more else f", {figure(100 * share, '%')} of the traffic"
+        whole = traffic[0].what if traffic else "traffic"
+        text += f", more than the {whole}" if more else f", {figure(100 * share, '%')} of the {whole}"
     beside = " and ".join(t.says for t in traffic)
     return Sighting(
         kind="counter",
@@ -332,7 +351,7 @@ def _sighting(
         share=weight,
         n=max(1, row["n_flows"]),
         seen=(seen, {"counter": str(row["name"])}),
-        beside=f"traffic{' meanwhile' if moved is not None else ''}: {beside}" if beside else None,
+        beside=f"{traffic[0].what}{' meanwhile' if moved is not None else ''}: {beside}" if beside else None,
         joins=f"{row['grp'] or 'counters'} {unit} {'moved' if moved is not None else 'stands'}",
         short=f"{' '.join(dict.fromkeys(str(row[k]) for k in ('item', 'name') if row[k]))} {short}",
     )

@@ -48,6 +48,21 @@ def test_a_small_part_of_the_traffic_is_that_of_its_direction() -> None:
     assert "0.02 % of the traffic (TX packets at 100,000)" in made.headline
 
 
+@pytest.mark.parametrize(
+    ("grp", "name", "taken"),
+    [("tcp", "tcpListenDrop", "tcpPassiveOpens"), ("tcpext", "ListenOverflows", "PassiveOpens")],
+)
+def test_connections_that_were_not_taken_are_a_part_of_those_that_were(grp: str, name: str, taken: str) -> None:
+    rows = [{"grp": "tcp", "name": "OutSegs", "value": 1e9}, {"grp": "tcp", "name": taken, "value": 4000.0}]
+    made = seen(*rows, {"grp": grp, "name": name, "value": 200.0})
+    (told,) = [s for s in made if name in s.headline]
+    assert told.headline.endswith("stands at 200; one sample does not tell since when, 5 % of the accepted connections")
+    assert (told.share, told.beside) == (0.5, f"accepted connections: {taken} at 4,000")
+    (rare,) = [s for s in seen(*rows, {"grp": grp, "name": name, "value": 2.0}) if name in s.headline]
+    assert rare.normal
+    assert "0.05 % of the accepted connections" in rare.headline
+
+
 def test_the_traffic_is_told_in_both_directions() -> None:
     (made,) = seen(
         *({"grp": "udp", "name": n, "value": a} for n, a in (("InDatagrams", 70.0), ("OutDatagrams", 20.0), ("OddDrops", 5.0))),
