@@ -88,7 +88,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     found = [s for shared in PROCESSORS for s in _uneven(cpus, shared)] + [
         s for shared in DEVICES for s in _uneven(disks, shared)
     ]
-    found += [*_processes(case), *_counted(case), *_remote(case), *_free(case)]
+    found += [*_processes(case), *_counted(case), *_remote(case), *_missed(case), *_free(case)]
     return sorted(found, key=lambda s: -(s.share or 0.0))
 
 
@@ -242,6 +242,41 @@ def _remote(case: CaseTables) -> Iterator[Sighting]:
             share=min(1.0, other["moved"] / total),
             n=other["n"],
             seen=({"counter": "other_node"},),
+        )
+
+
+def _missed(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the nodes that gave pages which were wanted from another node that had none."""
+    made = _numa(case, ("numa_hit", "numa_miss"))
+    moved = pl.when(pl.col("n") > 1).then(pl.col("last") - pl.col("first")).otherwise("last").alias("moved")
+    for _, node in made.with_columns(moved).group_by(NODE, maintain_order=True):
+        rows = {row["metric"]: row for row in node.iter_rows(named=True)}
+        missed = rows.get("numa_miss")
+        if missed is None or "numa_hit" not in rows:
+            continue
+        total = missed["moved"] + rows["numa_hit"]["moved"]
+        if missed["moved"] < PAGES or missed["moved"] < REMOTE * total:
+            continue
+        yield Sighting(
+            kind="lopsided",
+            subject=f"node {missed['node']} numa_miss",
+            headline=(
+                f"{missed['moved']:,.0f} of {total:,.0f} pages that memory node {missed['node']} gave were wanted from another node"
+                " (numa_miss)"
+            ),
+            name="missed_pages",
+            value=missed["moved"],
+            unit="count",
+            lines=tuple(
+                Lines(missed["artifact_id"], row["line_no"], row["line_no"], name)
+                for name, row in reversed(rows.items())
+            ),
+            **place(missed),
+            against="pages that were wanted from this node",
+            against_value=rows["numa_hit"]["moved"],
+            share=min(1.0, missed["moved"] / total),
+            n=missed["n"],
+            seen=({"counter": "numa_miss_part"},),
         )
 
 

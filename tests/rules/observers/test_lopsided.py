@@ -83,6 +83,12 @@ def test_a_fifth_and_a_thousand_pages_are_worth_a_word(local: float, other: floa
     assert bool(nodes((0, "local_node", local), (0, "other_node", other))) is stands
 
 
+@pytest.mark.parametrize(("miss", "stands"), [(2_000.0, True), (1_900.0, False), (0.0, False)])
+def test_pages_that_were_wanted_from_another_node(miss: float, stands: bool) -> None:
+    made = nodes((1, "numa_hit", 8_000.0), (1, "numa_miss", miss))
+    assert [s.seen for s in made] == [({"counter": "numa_miss_part"},)] * stands
+
+
 @pytest.mark.parametrize(
     ("full", "empty", "stands"), [(10.0, 50.0, True), (10.1, 50.0, False), (10.0, 49.9, False), (90.0, 95.0, False)]
 )

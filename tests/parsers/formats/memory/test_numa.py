@@ -89,3 +89,13 @@ def test_a_paste_may_have_a_blank_before_each_line_but_the_first():
         ("distance", 1, 0, 21),
         ("distance", 1, 1, 10),
     ]
+
+
+def test_pages_below_the_megabytes_of_another_listing():
+    text = (
+        "Per-node system memory usage (in MBs):\n                          Node 0           Total\n"
+        "MemTotal                 100.00          100.00\n\n                           node0           node1\n"
+        "numa_hit                    4000             900\n"
+    )
+    rows = read_bytes(text.encode(), LINUX).table("numa").select("metric", "value").rows()
+    assert rows == [("mem_kb", 102_400.0), ("numa_hit", 4000.0), ("numa_hit", 900.0)]
