@@ -308,9 +308,52 @@ def _devices(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _pressure(case: CaseTables) -> Iterator[Sighting]:
-    # One line holds the means of 10 s, of a minute and of five: the first is the measure, the others say how it went.
-    span = pl.col("name").str.to_lowercase().str.extract(r"some.*(avg(?:10|60|300))$")
-    rows = (
+    rows = _pressures(case, "some")
+    found: list[Sighting] = []
+    for resource in ("cpu", "memory", "io"):
+        name, says = (
+            f"{resource}_pressure_pct",
+            f"Somebody waited for {resource} {{value}} of the time ({{worst}} at worst)",
+        )
+        found += sightings(_of_resource(rows, resource), [_pressure_measure(name, says)], ["item", "name"])
+    yield from _with_quiet(found)
+    stalled = _pressure_measure(
+        "memory_stall_pct", "Everybody who had work waited for memory {value} of the time ({worst} at worst)"
+    )
+    for one in sightings(_of_resource(_pressures(case, "full"), "memory"), [stalled], ["item", "name"]):
+        if not one.normal:
+            yield one
+
+
+def _of_resource(rows: pl.LazyFrame, resource: str) -> pl.LazyFrame:
+    text = pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
+    return rows.filter(text.str.contains(rf"\b{resource}\b"))
+
+
+def _pressure_measure(name: str, says: str) -> Measure:
+    return Measure(
+        name,
+        pl.col("value"),
+        "%",
+        PRESSURE_PCT,
+        says,
+        "pressure",
+        100.0,
+        seen=({"counter": name},),
+        beside=(
+            Beside("avg60", "%", "its mean of a minute was {value}"),
+            Beside("avg300", "%", "that of five minutes {value}"),
+        ),
+    )
+
+
+def _pressures(case: CaseTables, whose: str) -> pl.LazyFrame:
+    """Return the lines of pressure of some or of all ("full") that have work.
+
+    One line holds the means of 10 s, of a minute and of five: the first is the measure, the others say how it went.
+    """
+    span = pl.col("name").str.to_lowercase().str.extract(rf"{whose}.*(avg(?:10|60|300))$")
+    return (
         sampled(case, "counters", ["value"], ["grp", "item", "name"])
         .with_columns(span.alias("span"), pl.col("name").str.replace(r"\d+$", "10"))
         .filter(pl.col("span").is_not_null())
@@ -323,25 +366,6 @@ def _pressure(case: CaseTables) -> Iterator[Sighting]:
             ),
         )
     )
-    found: list[Sighting] = []
-    for resource in ("cpu", "memory", "io"):
-        text = pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
-        m = Measure(
-            f"{resource}_pressure_pct",
-            pl.col("value"),
-            "%",
-            PRESSURE_PCT,
-            f"Somebody waited for {resource} {{value}} of the time ({{worst}} at worst)",
-            "pressure",
-            100.0,
-            seen=({"counter": f"{resource}_pressure_pct"},),
-            beside=(
-                Beside("avg60", "%", "its mean of a minute was {value}"),
-                Beside("avg300", "%", "that of five minutes {value}"),
-            ),
-        )
-        found += sightings(rows.filter(text.str.contains(rf"\b{resource}\b")), [m], ["item", "name"])
-    yield from _with_quiet(found)
 
 
 def _with_quiet(found: Sequence[Sighting]) -> Iterator[Sighting]:

@@ -80,6 +80,17 @@ def test_pressure_stands_out() -> None:
     assert not seen(counters=[row])["io_pressure_pct"].normal
 
 
+@pytest.mark.parametrize(("full", "stands"), [(45.0, True), (0.5, False)])
+def test_a_host_whose_tasks_all_wait_for_memory(full: float, stands: bool) -> None:
+    rows = [
+        {"grp": "pressure", "item": "memory", "name": f"{whose}.avg10", "value": v}
+        for whose, v in (("some", 60.0), ("full", full))
+    ]
+    made = seen(counters=rows)
+    assert ("memory_stall_pct" in made) is stands
+    assert not made["memory_pressure_pct"].normal
+
+
 def test_pressure_says_how_it_went() -> None:
     row = {"line_no": 2, "grp": "cgroup", "name": "cpu.pressure.some.avg10", "value": 99.0}
     longer = [{**row, "name": f"cpu.pressure.some.avg{n}", "value": v} for n, v in ((60, 70.0), (300, 40.0))]
