@@ -2,7 +2,10 @@
 
 Standing out: processors busy for 80 % of the time, a disk that takes 20 ms for a read or write, more than two threads per processor
 in the queue for one (ten where the number is unknown), less than 100 MB of memory available, nine tenths of the commit limit in use,
-in at least a quarter of the samples. Normal: all others; they are kept as measures.
+a page file nearly full, 1,000 pages a second read or written for want of memory, 4 GiB of a kernel's pool, 100,000 handles of a
+process, a fifth of the processors or most of one in deferred calls and interrupts, a third of the time in .NET's collector,
+in at least a quarter of the samples. Normal: all others; they are kept as measures. Pages that are read while next to no memory is
+available say outright what each of both is only a sign of.
 Worked example: `\\\\db1\\PhysicalDisk(2 E:)\\Avg. Disk sec/Read` 0.31, 0.29, 0.33: 310 ms in the median, in 3 of 3 samples.
 Cost: one filter by name over the counters and one aggregation. Source: Microsoft Learn, Performance counters (PhysicalDisk, Processor,
 System, Memory objects), Troubleshoot performance problems in Windows; Gregg, the USE method.
@@ -11,7 +14,7 @@ System, Memory objects), Troubleshoot performance problems in Windows; Gregg, th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -49,6 +52,9 @@ class Bound:
     below: bool = False
 
 
+AVAILABLE, PAGES, SHORT = "available_mb", "pages_ps", "pages_while_short"
+"""Measures of memory, and what pages are called that are read while next to none is available."""
+
 BOUNDS = (
     Bound(
         r"^(?:physical|logical)disk$",
@@ -62,8 +68,34 @@ BOUNDS = (
     ),
     Bound(r"^processor(?: information)?$", r"^% processor time$", r"_total", "cpu_busy_pct", "%", 1.0, 80.0, "is at"),
     Bound(r"^system$", r"^processor queue length$", r"", "threads_queued", "count", 1.0, 10.0, "is at"),
-    Bound(r"^memory$", r"^available (?:mbytes|mb)$", r"", "available_mb", "MB", 1.0, 100.0, "is at", below=True),
+    Bound(r"^memory$", r"^available (?:mbytes|mb)$", r"", AVAILABLE, "MB", 1.0, 100.0, "is at", below=True),
     Bound(r"^memory$", r"^% committed bytes in use$", r"", "committed_pct", "%", 1.0, 90.0, "is at"),
+    Bound(r"^memory$", r"^pages(?: input)?/sec$", r"", PAGES, "per s", 1.0, 1_000.0, "is at"),
+    Bound(r"^paging file$", r"^% usage$", r"_total", "paging_file_pct", "%", 1.0, 90.0, "is at"),
+    Bound(r"^memory$", r"^pool (?:non)?paged bytes$", r"", "pool_mb", "MB", 1 / 1048576, 4_096.0, "is at"),
+    Bound(r"^physicaldisk$", r"^avg[.] disk queue length$", r"^[0-9]", "disk_queue", "count", 1.0, 16.0, "is at"),
+    Bound(
+        r"^processor(?: information)?$",
+        r"^% (?:dpc|interrupt) time$",
+        r"_total$",
+        "cpu_interrupt_pct",
+        "%",
+        1.0,
+        20.0,
+        "is at",
+    ),
+    Bound(
+        r"^processor(?: information)?$",
+        r"^% (?:dpc|interrupt) time$",
+        r"^[0-9]+(?:,[0-9]+)?$",
+        "one_cpu_soft_pct",
+        "%",
+        1.0,
+        80.0,
+        "is at",
+    ),
+    Bound(r"^process$", r"^handle count$", r"^[^_]", "handles_count", "count", 1.0, 100_000.0, "is at"),
+    Bound(r"^[.]net clr memory$", r"^% time in gc$", r"^[^_]", "dotnet_gc_pct", "%", 1.0, 33.0, "is at"),
 )
 
 
@@ -76,8 +108,11 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     rows = rows.with_columns(
         part.field("1").alias("of"), part.field("2").alias("instance"), part.field("3").alias("counter")
     )
-    for bound in BOUNDS:
-        yield from _series(rows, bound)
+    found = [one for bound in BOUNDS for one in _series(rows, bound)]
+    short = {one.lines[0].artifact for one in found if one.name == AVAILABLE and not one.normal}
+    for one in found:
+        paged = one.name == PAGES and not one.normal and one.lines[0].artifact in short
+        yield replace(one, seen=({"counter": SHORT},)) if paged else one
 
 
 def _series(rows: pl.LazyFrame, bound: Bound) -> Iterator[Sighting]:
