@@ -1,5 +1,7 @@
 r"""Events of Windows as records of several lines: the Event Viewer's copy, `wevtutil qe /f:text`, `Get-WinEvent | Format-List`.
 
+The copy of Windows 2003 and before begins with the type, and has its time below the date.
+
 A record begins with its log or its time and ends with its message, which may stand on the next line:
 
     Log Name:      System
@@ -21,11 +23,13 @@ MOST_LINES = 40
 """Maximum number of lines of a record in front of its message."""
 
 _OPENS = re.compile(
-    r"[ \t]*(?:Log Name[ \t]*:[ \t]*\S.*|TimeCreated[ \t]*:[ \t]*[0-9].*|(?:Index|EventID)[ \t]*:[ \t]*[0-9]{1,12}[ \t]*)"
+    r"[ \t]*(?:Log Name[ \t]*:[ \t]*\S.*|TimeCreated[ \t]*:[ \t]*[0-9].*|(?:Index|EventID)[ \t]*:[ \t]*[0-9]{1,12}[ \t]*"
+    r"|Event Type:[ \t]*(?:Error|Warning|Information|Success Audit|Failure Audit)[ \t]*)"
 )
 _FIELD = re.compile(r"[ \t]*(?P<name>[A-Z][A-Za-z]{1,20}(?: [A-Z][A-Za-z]{1,12})?)[ \t]*:[ \t]*(?P<value>.*)")
 _ROLES = {
     "Source": "source",
+    "Event Source": "source",
     "ProviderName": "source",
     "Provider Name": "source",
     "Event ID": "id",
@@ -34,7 +38,9 @@ _ROLES = {
     "Level": "severity",
     "LevelDisplayName": "severity",
     "EntryType": "severity",
+    "Event Type": "severity",
     "Date": "at",
+    "Time": "time",
     "TimeCreated": "at",
     "TimeGenerated": "at",
     "Description": "text",
@@ -68,6 +74,10 @@ def goes_on(record: Record, line: str, no: int) -> bool:
     [True, True, True, True, False]
     >>> row_of(record)["text"]
     'disk 7: Bad block.'
+    >>> old = open_at(1)
+    >>> lines = ("Event Type: Error", "Event Source: Oven", "Event Category: None", "Event ID: 9", "Description:", "It is cold.")
+    >>> [goes_on(old, line, n) for n, line in enumerate(lines, 1)] and row_of(old)
+    {'severity': 'Error', 'text': 'Oven 9: It is cold.'}
     """
     if record.get("text"):
         return False
@@ -85,8 +95,12 @@ def goes_on(record: Record, line: str, no: int) -> bool:
 
 
 def stamp(record: Record) -> Stamp | None:
-    """Return the time of an event."""
-    return stamp_of(record.get("at", ""))
+    """Return the time of an event; until 2003 it stood below the date.
+
+    >>> stamp({"at": "3/11/2009", "time": "9:05:11 AM"}) == stamp({"at": "3/11/2009 9:05:11 AM"})
+    True
+    """
+    return stamp_of(f"{record.get('at', '')} {record.get('time', '')}".rstrip())
 
 
 def row_of(record: Record) -> dict[str, Any] | None:
