@@ -49,7 +49,7 @@ from parsers.formats.general.text.single_lines import (
 )
 from parsers.formats.general.text.stated_lines import REPORT, event, stated
 from parsers.formats.general.text.storage_lines import state_of
-from parsers.formats.general.text.timing_lines import timed, unit_of
+from parsers.formats.general.text.timing_lines import call_of, timed, unit_of
 from parsers.formats.general.text.web_records import fields_of, request_of
 from parsers.provenance.prompts import is_lead, prompt_of
 from parsers.tables.rows import State
@@ -597,6 +597,7 @@ class Paragraphs:
     def _log(self, no: int, t: float | None, text: str, said: str | None = None) -> None:
         severity = None if said else SEVERITY.search(text[:200])
         code = CODE.search(text) if "ORA-" in text or "TNS-" in text else None
+        call = call_of(text)
         complaint = None if severity or said else COMPLAINT.match(text[:200])
         named = (
             next(filter(None, severity.groups()), None) if severity else complaint["severity"] if complaint else said
@@ -609,8 +610,8 @@ class Paragraphs:
             severity=named,
             code=f"{code[1]}{code[2]}" if code else None,
             text=text,
-            op=None,
-            elapsed_s=None,
+            op=call[0] if call else None,
+            elapsed_s=call[1] if call else None,
             ok=None,
         )
 

@@ -1,6 +1,6 @@
 """What tools print of how long named things took: units of systemd, and the percentiles and tables of load tests.
 
-systemd-analyze blame and critical-chain; ab, wrk, hey, redis-benchmark; the line of zsh's time among other output.
+systemd-analyze blame and critical-chain; ab, wrk, hey, redis-benchmark; the line of zsh's time among other output; a call in fs_usage.
 """
 
 from __future__ import annotations
@@ -36,6 +36,11 @@ _PHASE = re.compile(
 )
 """A row of ab: least, mean, deviation, median, most."""
 
+_CALL = re.compile(
+    r"(?P<call>[A-Za-z][A-Za-z0-9_]{1,40}(?:\[[A-Z0-9]{1,8}\])?)[ \t]{2,}.*[ \t](?P<took>[0-9]{1,6}\.[0-9]{6})(?: W)?[ \t]+\S.{0,60}\.[0-9]{1,9}[ \t]*"
+)
+"""What stands behind the stamp of a line of fs_usage -w: call, file, seconds, W where the thread slept, program and thread."""
+
 UNITS_TOO = {"milliseconds": 1e-3, "microseconds": 1e-6, "secs": 1.0}
 
 
@@ -47,6 +52,16 @@ def unit_of(line: str) -> str | None:
     """
     found = _TITLE.fullmatch(line.strip()) if "(" in line and len(line) <= 100 else None
     return found["unit"] if found else None
+
+
+def call_of(text: str) -> tuple[str, float] | None:
+    """Return call and seconds of a line of fs_usage behind its stamp, None for any other text.
+
+    >>> call_of("open    F=9    (R_____)  /Users/kim/notes         0.250000 W Editor.81022"), call_of("took 0.250000 s")
+    (('open', 0.25), None)
+    """
+    found = _CALL.fullmatch(text) if "  " in text and len(text) <= 600 else None
+    return (found["call"], float(found["took"])) if found else None
 
 
 def timed(line: str, unit: str | None) -> Measured | None:

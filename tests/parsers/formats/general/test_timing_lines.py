@@ -158,3 +158,13 @@ $ uptime
         (6, "command", "date && lsof -p 26768 |wc -l", 2, 13142.0),
     ]
     assert rows_of("\n9107\n\n13142\n", "counters") == [], "nobody says what was asked"
+
+
+def test_calls_of_fs_usage_have_their_seconds() -> None:
+    text = (
+        "09:00:01.110221  getattrlist      /Volumes/bread/a                 0.512345 W Oven.1201\n"
+        "09:00:01.640011  open   F=12  (R_____________)  /Users/kim/flour   0.000022   Oven.1201\n"
+        "09:00:01.650011  the oven was opened by hand at 0.512345 W\n"
+    )
+    found = read_bytes(text.encode()).table("logs").select("op", "elapsed_s").rows()
+    assert found == [("getattrlist", 0.512345), ("open", 0.000022), (None, None)]
