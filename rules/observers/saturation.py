@@ -22,7 +22,7 @@ from rules.signatures.signatures import Seen
 OBSERVER = Observer(
     "saturation",
     "What is full?",
-    ("vmstat", "mpstat", "iostat", "counters", "meminfo"),
+    ("vmstat", "mpstat", "iostat", "counters", "meminfo", "hosts"),
     {
         "linux": "ps -eo pid,stat,wchan:32,pcpu,rss,comm --sort=-pcpu | head -40; pidstat -urd 5 6",
         "solaris": "prstat -amc 5 6",
@@ -269,7 +269,7 @@ DEVICE = (
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what is full, and the normal measures."""
-    found = [*_host(case), *_devices(case), *_pressure(case), *_memory(case)]
+    found = [*_host(case), *_capped(case), *_devices(case), *_pressure(case), *_memory(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 
 
@@ -278,6 +278,25 @@ def _host(case: CaseTables) -> Iterator[Sighting]:
     yield from sightings(rows, [*HOST, *HOST_ONLY])
     yield from sightings(_all_processors(case), [m for m in HOST if m.name in OF_PROCESSORS])
 
+
+def _capped(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how much of its entitlement a partition of AIX takes that may not take more."""
+    capped = case.scan("hosts", ["artifact_id", "capped"]).filter(pl.col("capped")).select("artifact_id").unique()
+    rows = sampled(case, "vmstat", ["ec"]).filter(pl.col("ec").is_not_null())
+    yield from sightings(rows.join(capped, on="artifact_id", how="semi"), [ENTITLED])
+
+
+ENTITLED = Measure(
+    "capped_entitlement_pct",
+    pl.col("ec"),
+    "%",
+    95.0,
+    "The partition may not take more than its entitlement and takes {value} of it ({worst} at worst, {n} of {of} samples over the bound)",
+    "entitlement",
+    100.0,
+    seen=({"counter": "capped_entitlement_pct"},),
+)
+"""Bound: IBM, AIX performance management, lparstat: %entc of a capped partition ends at 100."""
 
 OF_PROCESSORS = (
     "cpu_busy_pct",
@@ -387,6 +406,18 @@ def _with_quiet(found: Sequence[Sighting]) -> Iterator[Sighting]:
 
 FREE = ("MemAvailable", "MemFree")
 
+PAGING_SPACE = Measure(
+    "paging_space_pct",
+    pl.col("value"),
+    "%",
+    90.0,
+    "Of the paging space {who}, {value} are used ({worst} at worst)",
+    "paging space",
+    100.0,
+    seen=({"counter": "paging_space_pct"},),
+)
+"""AIX warns programs where `npswarn` pages are left and ends them at `npskill`: by default a 32nd and a 128th of all (vmo)."""
+
 AVAILABLE = Measure(
     "free_memory_pct",
     100.0 * pl.col("value") / pl.col("total"),
@@ -466,5 +497,9 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         more = [line for line in more if line.line_from != one.lines[0].line_from]
         full: tuple[Seen, ...] = ({"counter": "virtual_swap_full_pct"},) if one.value >= VIRTUAL_SWAP_FULL else ()
         yield replace(one, lines=(*one.lines, *more), seen=full)
+    spaces = rows.with_columns(
+        pl.col("name").str.extract(r"^paging space (\S+) used$").alias("space"), pl.lit(False).alias("first")
+    )
+    yield from sightings(spaces.filter(pl.col("space").is_not_null()), [PAGING_SPACE], ["space"])
     yield from sightings(joined.filter(pl.col("name") == FREE[0]), [AVAILABLE])
     yield from sightings(joined.filter(pl.col("name") != FREE[0]), [ONLY_FREE])

@@ -234,3 +234,22 @@ def test_one_slow_sample_of_several_is_a_moment(times: tuple[float, ...], stands
         for n, ms in enumerate(times, 1)
     ]
     assert seen(iostat=rows)["disk_response_ms"].normal is not stands
+
+
+@pytest.mark.parametrize(("capped", "ec", "stands"), [(True, 99.5, True), (True, 80.0, False), (False, 99.5, None)])
+def test_a_partition_that_may_not_take_more(capped: bool, ec: float, stands: bool | None) -> None:
+    rows = [{"artifact_id": 1, "ec": ec} for _ in range(3)]
+    made = seen(vmstat=rows, hosts=[{"artifact_id": 1, "capped": capped}])
+    assert (not made["capped_entitlement_pct"].normal if "capped_entitlement_pct" in made else None) is stands
+
+
+def test_a_full_paging_space() -> None:
+    rows = [
+        {"name": f"paging space {name} used", "value": value, "unit": "pct"}
+        for name, value in (("hd6", 97.0), ("more", 12.0))
+    ]
+    made = list(observe(Case.of_tables({"meminfo": [{"line_no": 3 + n, **row} for n, row in enumerate(rows)]})))
+    assert [(s.headline, s.normal) for s in made] == [
+        ("Of the paging space hd6, 97 % are used (97 % at worst)", False),
+        ("Of the paging space more, 12 % are used (12 % at worst)", True),
+    ]
