@@ -165,7 +165,9 @@ class _Reader:
             state |= {"process": None, "unit": "MB" if "MBs" in text else "", "columns": None}
             self.out.read([line_no])
         elif COLUMNS.fullmatch(text):
-            if text.startswith("node"):  # numastat without options, which prints pages, below the megabytes of another one
+            if text.startswith(
+                "node"
+            ):  # numastat without options, which prints pages, below the megabytes of another one
                 state |= {"process": None, "unit": ""}
             state["columns"] = re.findall(r"[0-9]+|Total", text)
             self.out.read([line_no])
