@@ -5,7 +5,8 @@
     DIR/evidence/...       originals and tables, laid out as in EVIDENCE_ROOT
 
 The dump is taken first. The files that it refers to are on disk already and never change; only a purge removes files,
-so if a file vanishes between dump and copy, the backup starts again.
+so if a file vanishes between dump and copy, the backup starts again. The dump leaves out the record of backups, which
+tells of this place and not of the one that is restored.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from config import embedded
+from incidents.models.site.backup import Backup
 from incidents.storage import seals
 
 MANIFEST = "manifest.json"
@@ -68,16 +71,25 @@ def alone() -> Iterator[None]:
                 connection.close()
 
 
-def make(folder: Path) -> list[Entry]:
-    """Write a backup into `folder`, which must not exist or be empty; return its entries."""
+def make(folder: Path, go_on: Callable[[], None] = lambda: None) -> list[Entry]:
+    """Write a backup into `folder`, which must not exist or be empty; return its entries.
+
+    `go_on` is called again and again, and may stop it by raising. Raises BackupError, OSError where files fail.
+    """
     if folder.exists() and any(folder.iterdir()):
         raise BackupError(f"{folder} is not empty: name a new folder")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _require_space(folder)
     for _ in range(ATTEMPTS):
-        _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={folder / DUMP}", *_database())
+        go_on()
+        left_out = f"--exclude-table-data={Backup._meta.db_table}"
+        _run(
+            *("pg_dump", "--format=custom", "--no-owner", "--no-privileges", left_out),
+            *(f"--file={folder / DUMP}", *_database()),
+        )
         entries = [Entry(DUMP, (folder / DUMP).stat().st_size, _digest(folder / DUMP))]
         try:
-            entries += [_copy(source, folder, name) for source, name in _evidence(settings.EVIDENCE_ROOT)]
+            entries += [_copy(source, folder, name, go_on) for source, name in _evidence(settings.EVIDENCE_ROOT)]
         except FileNotFoundError:
             shutil.rmtree(folder / EVIDENCE)
             continue
@@ -96,10 +108,9 @@ def make(folder: Path) -> list[Entry]:
 
 def verify(folder: Path) -> list[Entry]:
     """Compare every file of the backup with the manifest; raise BackupError at the first difference."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text())
-    except FileNotFoundError:
-        raise BackupError(f"{folder} holds no {MANIFEST}: not a backup, or one that was not finished") from None
+    manifest = _manifest(folder)
+    if manifest is None:
+        raise BackupError(f"{folder} holds no {MANIFEST}: not a backup, or one that was not finished")
     if manifest["format"] != FORMAT:
         raise BackupError(f"{folder} has format {manifest['format']}, this release reads {FORMAT}")
     entries = [Entry(**entry) for entry in manifest["files"]]
@@ -114,8 +125,27 @@ def verify(folder: Path) -> list[Entry]:
 
 def has_our_key(folder: Path) -> bool:
     """Tell whether the backup was made with the secret key that is here now. Backups of before it was noted: True."""
-    noted: str | None = json.loads((folder / MANIFEST).read_text()).get("key")
+    noted: str | None = (_manifest(folder) or {}).get("key")
     return noted is None or noted == seals.fingerprint()
+
+
+def written(folder: Path) -> tuple[int, int] | None:
+    """Return the number of files of evidence and the bytes of a finished backup; None if it was not finished."""
+    manifest = _manifest(folder)
+    if manifest is None:
+        return None
+    return figures([Entry(**entry) for entry in manifest["files"]])
+
+
+def figures(entries: Sequence[Entry]) -> tuple[int, int]:
+    """Return the number of files of evidence (without the dump) and the bytes of all entries."""
+    return len(entries) - 1, sum(entry.bytes for entry in entries)
+
+
+def is_ours(folder: Path) -> bool:
+    """Tell whether this is a finished backup that was made with the secret key that is here now."""
+    manifest = _manifest(folder)
+    return manifest is not None and manifest.get("key") == seals.fingerprint()
 
 
 def restore(folder: Path, replace: bool = False) -> list[Entry]:
@@ -160,13 +190,40 @@ def _evidence(root: Path) -> Iterator[tuple[Path, str]]:
             yield source, str(Path(EVIDENCE, source.relative_to(root)))
 
 
-def _copy(source: Path, folder: Path, name: str) -> Entry:
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+    except FileNotFoundError:
+        return None
+    return manifest
+
+
+def _require_space(folder: Path) -> None:
+    """Raise BackupError unless the disk has room for the evidence and for a dump as large as the database.
+
+    On the disk of the evidence itself, uploads still find the space that is kept free for them.
+    """
+    root: Path = settings.EVIDENCE_ROOT
+    needed = sum(source.stat().st_size for source, _ in _evidence(root) if source.exists())
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        needed += int(cursor.fetchone()[0])
+    if root.exists() and root.stat().st_dev == folder.stat().st_dev:
+        needed += settings.EXHIBIT_MIN_FREE_BYTES
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        mib = 2**20
+        raise BackupError(f"{folder}: {needed / mib:,.0f} MiB are needed, {free / mib:,.0f} MiB are free")
+
+
+def _copy(source: Path, folder: Path, name: str, go_on: Callable[[], None] = lambda: None) -> Entry:
     """Copy a file to disk (fsync), hashing it on the way."""
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     digest, size = hashlib.sha256(), 0
     with source.open("rb") as there, target.open("wb") as here:
         while block := there.read(2**20):
+            go_on()
             digest.update(block)
             size += here.write(block)
         here.flush()

@@ -34,7 +34,7 @@ def worker(name: str, queues: Sequence[str], concurrency: int, pool: str = "pref
 
 
 def beat() -> list[str]:
-    """Return the command of beat. One entry every 15 s needs no record of its last run, so no file to keep and lock."""
+    """Return the command of beat. Its few entries need no record of their last run, so no file to keep and lock."""
     return [
         "python",
         "-m",

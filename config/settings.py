@@ -32,6 +32,15 @@ EMAIL_FILE_PATH = EXHIBIT_VAR / "mail"
 # Created at start by config/apps.py.
 FOLDERS = [EXHIBIT_VAR, EVIDENCE_ROOT, FILE_UPLOAD_TEMP_DIR, STATIC_ROOT, EMAIL_FILE_PATH]
 
+# Folder in which a worker makes backups by itself; None if nobody asked for that. It must be there: a disk that is not
+# mounted is an error, and no reason to fill the one below it.
+EXHIBIT_BACKUP_ROOT = env_path("EXHIBIT_BACKUP_ROOT", BASE_DIR) if env_str("EXHIBIT_BACKUP_ROOT") else None
+if EXHIBIT_BACKUP_ROOT is not None and EXHIBIT_BACKUP_ROOT.is_relative_to(EVIDENCE_ROOT):
+    raise ImproperlyConfigured(f"EXHIBIT_BACKUP_ROOT={EXHIBIT_BACKUP_ROOT}: backups would hold the backups before them")
+# Hours from the beginning of one such backup to that of the next, and how many are kept.
+EXHIBIT_BACKUP_HOURS = env_int("EXHIBIT_BACKUP_HOURS", 24, minimum=1)
+EXHIBIT_BACKUPS_KEPT = env_int("EXHIBIT_BACKUPS_KEPT", 3, minimum=1)
+
 # --- Address and secrets ------------------------------------------------------------------------------------------
 
 # The URL people type, e.g. https://exhibit.example.com. Links in mails, host checks and cookies depend on it.
@@ -162,9 +171,8 @@ def database(url: str) -> dict[str, Any]:
     }
 
 
-# What `up` and `backup` write down for the page on the site itself.
+# What `up` writes down for the page on the site itself.
 EXHIBIT_PARTS = EXHIBIT_VAR / parts.FILE
-EXHIBIT_LAST_BACKUP = EXHIBIT_VAR / "last-backup.json"
 
 # URL of a PostgreSQL 15 to 18. If unset: the embedded server, whose socket's path depends on EXHIBIT_VAR.
 DATABASE_URL = env_secret("DATABASE_URL")
@@ -211,6 +219,12 @@ CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "incidents.tasks.sweep", "schedule": 15.0, "options": {"queue": "chores", "expires": 12}}
 }
+if EXHIBIT_BACKUP_ROOT is not None:  # beat asks often; rows in the database say when one is due
+    CELERY_BEAT_SCHEDULE["backup"] = {
+        "task": "config.tasks.back_up",
+        "schedule": 60.0,
+        "options": {"queue": "chores", "expires": 50},
+    }
 # Size in bytes from which a file is read by the worker for large files.
 EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)
 # Number of processes that read one file above 200 MB.

@@ -21,12 +21,14 @@ from django.utils import timezone
 from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job, JobState, Queue
+from incidents.models.site.backup import Backup, BackupState
 
 LATELY = timedelta(days=1)
 SLOW_S = 120.0
 """Work that has waited this long is told as a fault: a worker is missing, or there is more than the workers can do."""
 BACKUP_AGE = timedelta(days=7)
 LARGEST = 10
+LATEST_BACKUPS = 10
 
 QUEUES = {
     Queue.SMALL: "read small files",
@@ -88,15 +90,48 @@ class Disk:
 
 
 @dataclass(frozen=True)
-class Backup:
-    made: datetime
-    folder: str
-    files: int
-    bytes: int
+class Backups:
+    """The last whole backup, the latest of all (newest first), and the plan: how often, when next, where, how many.
+
+    `root` is None where none are made by themselves; `next_at` is None then, and while one is being made.
+    """
+
+    last: Backup | None
+    latest: list[Backup]
+    root: Path | None
+    every: timedelta
+    next_at: datetime | None
+    kept: int
+
+    @property
+    def age(self) -> timedelta | None:
+        """Age of what is in the last whole backup, which is older than its end."""
+        return timezone.now() - self.last.started_at if self.last else None
+
+    @property
+    def bound(self) -> timedelta:
+        """Age from which the last backup counts as old."""
+        return 2 * self.every if self.root else BACKUP_AGE
 
     @property
     def old(self) -> bool:
-        return timezone.now() - self.made > BACKUP_AGE
+        return self.age is not None and self.age > self.bound
+
+    @property
+    def failed(self) -> Backup | None:
+        """The failure after which no scheduled backup came to its end."""
+        ended = next((row for row in self.latest if row.scheduled and row.state != BackupState.RUNNING), None)
+        return ended if ended and ended.state == BackupState.FAILED else None
+
+    @property
+    def faults(self) -> list[str]:
+        said = [f"The last backup failed: {self.failed.cause}"] if self.failed else []
+        if self.age is None:
+            said.append("No backup was made here yet.")
+        elif self.old:
+            plan = f", although one is to be made {every_words(self.every)}" if self.root else ""
+            said.append(f"The last backup is {age_words(self.age)} old{plan}.")
+        return said
 
 
 @dataclass(frozen=True)
@@ -106,7 +141,7 @@ class Site:
     parts: list[PartRow]
     queues: list[QueueRow]
     disks: list[Disk]
-    backup: Backup | None
+    backups: Backups
     people: dict[str, int]
 
     @property
@@ -132,17 +167,14 @@ class Site:
             for part in self.parts
             if part.running and part.ends > 1
         ]
-        if self.backup is None:
-            said.append("No backup was made here yet.")
-        elif self.backup.old:
-            said.append(f"The last backup is {(timezone.now() - self.backup.made).days} days old.")
+        said += self.backups.faults
         if n := self.people["administrators_without"]:
             said.append(f"{n} administrator{'s have' if n > 1 else ' has'} no second factor.")
         return said
 
 
 def look() -> Site:
-    return Site(parts(), queues(), disks(), backup(), people())
+    return Site(parts(), queues(), disks(), backups(), people())
 
 
 def parts() -> list[PartRow]:
@@ -231,12 +263,35 @@ def largest_rooms() -> list[Incident]:
     return list(counted.filter(bytes__gt=0).order_by("-bytes", "pk")[:LARGEST])
 
 
-def backup() -> Backup | None:
-    """Return the last backup that `manage.py backup` made here, None if there was none."""
-    told = _json(settings.EXHIBIT_LAST_BACKUP)
-    if not told:
-        return None
-    return Backup(datetime.fromisoformat(told["made"]), told["folder"], told["files"], told["bytes"])
+def backups() -> Backups:
+    """Return what is known of the backups that were made here."""
+    every = timedelta(hours=settings.EXHIBIT_BACKUP_HOURS)
+    root: Path | None = settings.EXHIBIT_BACKUP_ROOT
+    latest = list(Backup.objects.all()[:LATEST_BACKUPS])
+    next_at = Backup.objects.due_at(every) if root else None
+    return Backups(Backup.objects.last_whole(), latest, root, every, next_at, settings.EXHIBIT_BACKUPS_KEPT)
+
+
+def every_words(every: timedelta) -> str:
+    """Say how often.
+
+    >>> [every_words(timedelta(hours=hours)) for hours in (1, 6, 24, 168, 36)]
+    ['every hour', 'every 6 hours', 'every day', 'every 7 days', 'every 36 hours']
+    """
+    hours = round(every.total_seconds() / 3600)
+    n, unit = (hours // 24, "day") if hours % 24 == 0 else (hours, "hour")
+    return f"every {unit}" if n == 1 else f"every {n} {unit}s"
+
+
+def age_words(age: timedelta) -> str:
+    """Say how old something is.
+
+    >>> [age_words(timedelta(hours=hours)) for hours in (0.2, 1.5, 30, 50)]
+    ['0 hours', '1 hour', '30 hours', '2 days']
+    """
+    hours = int(age.total_seconds() // 3600)
+    n, unit = (hours // 24, "day") if hours >= 48 else (hours, "hour")
+    return f"{n} {unit}" if n == 1 else f"{n} {unit}s"
 
 
 def people() -> dict[str, int]:

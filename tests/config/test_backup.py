@@ -30,11 +30,11 @@ EVIDENCE = {
 LEFT_OUT = {"incoming/0001": b"half", "7/cache/derived.parquet": b"again", "7/1/1/manifest.json.new": b"draft"}
 
 
-def manage(var: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def manage(var: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env=environment(var) | {"DJANGO_SUPERUSER_PASSWORD": "long-and-odd-1"},
+        env=environment(var) | {"DJANGO_SUPERUSER_PASSWORD": "long-and-odd-1"} | settings,
         capture_output=True,
         text=True,
     )
@@ -88,12 +88,31 @@ class TestFromOneFolderIntoAnother:
         assert files(target / "evidence") == EVIDENCE
         there, here = rows(source), rows(target)
         assert [row[4] for row in here["auth_user"]] == ["lead"]
+        assert len(there.pop("incidents_backup")) == 1
+        assert here.pop("incidents_backup") == [], "the record of backups tells of the place where it is"
         assert here == there
         # A restored place can be backed up and restored again.
         assert manage(target, "backup", str(place / "set2")).returncode == 0
         again = manage(target, "restore", "--replace", str(place / "set2"))
         assert again.returncode == 0, again.stderr
-        assert rows(target) == there
+        assert rows(target) | {"incidents_backup": []} == there | {"incidents_backup": []}
+
+    def test_a_backup_that_a_worker_made_by_itself_is_restored(self, source, place):
+        root, target = place / "by-itself", place / "rehearsed"
+        root.mkdir()
+        with embedded.running(embedded.postgres(source)):
+            task = "from config.tasks import back_up; back_up()"
+            made = manage(source, "shell", "-c", task, EXHIBIT_BACKUP_ROOT=str(root))
+        assert made.returncode == 0, made.stderr
+        (folder,) = root.iterdir()
+        fill(target, "static")
+        done = manage(target, "restore", str(folder))
+        assert done.returncode == 0, done.stderr
+        assert files(target / "evidence") == EVIDENCE
+        there, here = rows(source), rows(target)
+        assert {row[2] for row in there.pop("incidents_backup")} >= {"done"}
+        assert here.pop("incidents_backup") == []
+        assert here == there
 
     def test_a_place_in_use_is_refused_and_stays_as_it_is(self, source, place):
         before = rows(source), files(source / "evidence")
@@ -171,15 +190,16 @@ def test_evidence_that_vanishes_while_it_is_copied_makes_the_set_begin_again(tmp
     dumps = []
 
     def dump(program, *arguments):
+        assert "--exclude-table-data=incidents_backup" in arguments
         dumps.append(program)
         (tmp_path / "set" / "database.dump").write_text(f"dump {len(dumps)}")
 
     copy = backup._copy
 
-    def copy_during_a_purge(source, folder, name):
+    def copy_during_a_purge(source, folder, name, go_on):
         if source.name == "b":
             source.unlink()
-        return copy(source, folder, name)
+        return copy(source, folder, name, go_on)
 
     monkeypatch.setattr(backup, "_run", dump)
     monkeypatch.setattr(backup, "_copy", copy_during_a_purge)

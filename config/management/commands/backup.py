@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
+from django.db import connection
+from django.utils import timezone
 
 from config import backup, embedded
-from config.parts import now
+from incidents.models.site.backup import Backup, BackupState
+
+
+def note(folder: Path, begun: datetime, files: int, size: int) -> None:
+    """Write the backup down for the page on the site; a database that a new release has yet to migrate has no table."""
+    if Backup._meta.db_table in connection.introspection.table_names():
+        Backup.objects.create(
+            scheduled=False,
+            state=BackupState.DONE,
+            folder=str(folder),
+            started_at=begun,
+            finished_at=timezone.now(),
+            files=files,
+            bytes=size,
+        )
 
 
 class Command(BaseCommand):
@@ -21,12 +36,11 @@ class Command(BaseCommand):
         parser.add_argument("folder", type=Path)
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
+        begun = timezone.now()
         try:
             with backup.reachable_database():
-                entries = backup.make(folder)
+                files, size = backup.figures(backup.make(folder))
+                note(folder.absolute(), begun, files, size)
         except (backup.BackupError, embedded.EmbeddedError) as error:
             raise CommandError(str(error)) from None
-        size = sum(entry.bytes for entry in entries)
-        told = {"made": now(), "folder": str(folder.absolute()), "files": len(entries) - 1, "bytes": size}
-        settings.EXHIBIT_LAST_BACKUP.write_text(json.dumps(told))
-        self.stdout.write(f"{folder}: database and {len(entries) - 1} files of evidence, {size} bytes")
+        self.stdout.write(f"{folder}: database and {files} files of evidence, {size} bytes")

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from incidents.actions import accounts as actions
 from incidents.actions import closing_accounts
+from incidents.content import site
 from incidents.errors import Refused, WrongSecret
 from incidents.pages.rooms.views import request_user
 from incidents.storage import pulse
@@ -99,9 +100,18 @@ def close(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer whether the database responds, for load balancers and containers. `?fences`: also limits of queries, reading, judging."""
+    """Answer whether the database responds, for load balancers and containers.
+
+    `?fences`: also the limits of queries, reading and judging. `?backup`: also how old the last backup is.
+    """
     if pulse.away() or not _database_answers():
         return JsonResponse({"ok": False, "database": "away"}, status=503)
+    if "backup" in request.GET:
+        made = site.backups()
+        age_s = int(made.age.total_seconds()) if made.age is not None else None
+        return JsonResponse(
+            {"ok": True, "backup": {"age_s": age_s, "old": made.old, "failed": made.failed is not None}}
+        )
     if "fences" not in request.GET:
         return JsonResponse({"ok": True})
     held = dict(queries.fences()) if settings.EXHIBIT_ASK else {}

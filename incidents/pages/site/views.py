@@ -19,8 +19,11 @@ def site(request: HttpRequest) -> HttpResponse:
     """Show how this installation fares. For administrators of the site only."""
     access.require_administrator(request.user)
     files, held = content.originals()
+    seen = content.look()
     context = {
-        "site": content.look(),
+        "site": seen,
+        "every": content.every_words(seen.backups.every),
+        "age": content.age_words(seen.backups.age) if seen.backups.age else "",
         "database": content.database_bytes(),
         "files": files,
         "held": held,

@@ -267,7 +267,10 @@ MATRIX: dict[str, list[Row]] = {
     "first-admin": [Row("open", ok=(200, 401), args=first_link, anonymous=200)],
     "site": [Row("site", args=nothing)],
     "sign-ins": [Row("site", args=nothing), Row("site", args=nothing, data={"q": "ada", "only": "refused"})],
-    "healthz": [Row("open", args=nothing, anonymous=200)],
+    "healthz": [
+        Row("open", args=nothing, anonymous=200),
+        Row("open", args=nothing, data={"backup": ""}, anonymous=200),
+    ],
     "room": [Row("viewer")],
     "findings": [Row("viewer", ok=(302,))],
     "finding": [Row("viewer", args=in_room(FIRST))],

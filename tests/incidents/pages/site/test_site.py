@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from datetime import timedelta
@@ -18,6 +17,7 @@ from config import parts
 from config.embedded import EmbeddedError
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job
+from incidents.models.site.backup import Backup
 from tests.incidents.conftest import make_artifact, make_room, make_user
 
 NOTHING = "Nothing: all runs, nothing waits"
@@ -26,7 +26,6 @@ NOTHING = "Nothing: all runs, nothing waits"
 @pytest.fixture
 def admin(db: None, settings: Any, tmp_path: Path) -> Client:
     settings.EXHIBIT_PARTS = tmp_path / parts.FILE
-    settings.EXHIBIT_LAST_BACKUP = tmp_path / "last-backup.json"
     client = Client()
     client.force_login(make_user(is_superuser=True, is_staff=True))
     return client
@@ -112,9 +111,9 @@ def test_a_backup_is_known_with_its_age(
     make_artifact(make_room())
     call_command("backup", str(tmp_path / "backup"))
     shown = page(admin)
-    assert f"into <code>{tmp_path}/backup</code>: the database and" in shown
+    assert f"<td><code>{tmp_path}/backup</code></td>" in shown
+    assert "whole, by hand" in shown
     assert "No backup" not in shown
-    told = json.loads(settings.EXHIBIT_LAST_BACKUP.read_text())
-    told["made"] = (timezone.now() - timedelta(days=9)).isoformat()
-    settings.EXHIBIT_LAST_BACKUP.write_text(json.dumps(told))
+    made = Backup.objects.get()
+    Backup.objects.update(started_at=made.started_at - timedelta(days=9))
     assert "The last backup is 9 days old." in page(admin)
