@@ -29,14 +29,25 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         return
     if scope["type"] != "http":
         raise ValueError(f"cannot serve {scope['type']!r} connections")
-    if UPLOADS.match(scope["path"]):
-        from incidents.doors.uploads import application as uploads  # after Django's set-up: it reads models
+    from config.meters import measured  # after Django's set-up, like those below: it reads models
 
+    await measured(scope, receive, send, _answer)
+
+
+async def _answer(scope: Any, receive: Any, send: Any) -> None:
+    """Pass a request on; what does not reach Django says itself which route it is."""
+    from config.meters import ROUTE
+
+    if UPLOADS.match(scope["path"]):
+        from incidents.doors.uploads import application as uploads
+
+        scope[ROUTE] = "uploads"
         await uploads(scope, receive, send)
     elif scope["method"] in ("PUT", "POST") and GIVING.match(scope["path"]):
         from incidents.doors import upload_links
 
         if scope["method"] == "PUT":
+            scope[ROUTE] = "give"
             await upload_links.application(scope, receive, send)
         else:
             await upload_links.guarded(scope, receive, send, pages)

@@ -6,6 +6,7 @@ The table in docs/operations.md explains each; a test compares the two.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.streaming.in_pieces",
+    "config.meters.routed",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -244,6 +246,13 @@ EXHIBIT_RULE_MB = env_int("EXHIBIT_RULE_MB", 512, minimum=32)
 # Whether members may query the evidence tables in SQL (docs/operations.md, "Questions"). Off: the page says so.
 EXHIBIT_ASK = env_bool("EXHIBIT_ASK", True)
 
+# --- Monitoring ---------------------------------------------------------------------------------------------------
+
+# Token with which Prometheus reads /metrics; without it there is no such address, and nothing is counted.
+EXHIBIT_METRICS_TOKEN = env_secret("EXHIBIT_METRICS_TOKEN")
+if EXHIBIT_METRICS_TOKEN and not re.fullmatch(r"[\x21-\x7e]{24,}", EXHIBIT_METRICS_TOKEN):
+    raise ImproperlyConfigured("EXHIBIT_METRICS_TOKEN: at least 24 letters, digits and signs without blanks are needed")
+
 # --- Limits -------------------------------------------------------------------------------------------------------
 
 # Maximum size of one uploaded file in bytes.
@@ -369,7 +378,7 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # requested from inside the container, without TLS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^metrics$"]  # requested from inside the containers' network, without TLS
 # Seconds for which browsers insist on https after they saw it once.
 SECURE_HSTS_SECONDS = env_int("EXHIBIT_HSTS_SECONDS", 30 * 86400) if _https else 0
 # The owner of the domain decides on sub-domains and browsers' preload lists, not one server in it.

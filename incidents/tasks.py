@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
 import structlog
 from celery import current_app, shared_task
-from celery.signals import worker_process_init
+from celery.signals import task_postrun, worker_process_init
 from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
@@ -16,8 +17,8 @@ from incidents.errors import IncidentError, StoreError
 from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.reading import Reading, ReadingState
 from incidents.models.evidence.upload import Upload
-from incidents.models.room.job import ATTEMPTS, Job, JobKind, LeaseLost, Queue
-from incidents.storage import devices, live, store
+from incidents.models.room.job import ATTEMPTS, Job, JobKind, JobState, LeaseLost, Queue
+from incidents.storage import devices, live, meters, store
 from incidents.storage.database import AWAY
 from incidents.work import analysis, arrivals, closing, deliveries, expiring, holders, ingest, mails
 from parsers.reader import ReaderFault
@@ -46,6 +47,12 @@ def warm(**_: object) -> None:
         ingest.warm()
     if Queue.JUDGE in queues:
         analysis.warm()
+
+
+@task_postrun.connect  # type: ignore[untyped-decorator]  # as above
+def count(task: object, state: str | None, **_: object) -> None:
+    """Count every task that ended, by the last word of its name."""
+    meters.task_ended(str(getattr(task, "name", "")).rpartition(".")[2], (state or "unknown").lower())
 
 
 def hint(queue: str) -> None:
@@ -97,6 +104,7 @@ def work(queue: str) -> None:
     if job is None:
         return
     log.info("job.begins", job=job.pk, kind=job.kind, attempt=job.attempt)
+    begun = time.monotonic()
     try:
         _DEEDS[job.kind](job)
     except LeaseLost:
@@ -115,6 +123,7 @@ def work(queue: str) -> None:
     except Exception as error:  # recorded, shown in the room with "try again"
         log.exception("job.failed", job=job.pk)
         _fail(job, OUR_FAULT.format(error=type(error).__name__))
+    _measure(job, time.monotonic() - begun)
     arrivals.tell_what_changed()
     closing.close_what_waits()
     if deliveries.any_due():
@@ -172,6 +181,14 @@ def _again_or_fail(job: Job, cause: str) -> None:
         job.queue_again(timedelta(seconds=10 * job.tries), cause)
     else:
         _fail(job, f"The server's storage did not answer: {cause}. Try again.")
+
+
+def _measure(job: Job, seconds: float) -> None:
+    """Count an attempt at a job by how it ended, which the row says: done, failed, or to be gone on with ("again")."""
+    if meters.on():
+        state = Job.objects.filter(pk=job.pk).values_list("state", flat=True).first()
+        ends = {JobState.DONE: "done", JobState.FAILED: "failed", JobState.QUEUED: "again"}
+        meters.job_ended(job.kind, ends.get(JobState(state), "lost") if state else "lost", seconds)
 
 
 def _fail(job: Job, cause: str) -> None:

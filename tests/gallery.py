@@ -15,6 +15,7 @@ LEFT_OUT = {
     **dict.fromkeys(("timeline-data", "timeline-waits", "timeline-lanes", "lines-data", "figure-conn-times"), "JSON"),
     **dict.fromkeys(("complete", "here", "healthz", "api-report", "api-observations", "api-tokens", "api-token", "compare-figure"), "JSON"),
     "stream": "server-sent events",
+    "metrics": "text for a monitoring system",
     "sample": "a button: makes a room",
     **dict.fromkeys(("findings", "timeline-keep", "timeline-bad", "ask-stop", "ask-save", "ask-saved"), "leads elsewhere"),
     **dict.fromkeys(("ask-next", "dispute", "dispute-answer", "take-over", "take-in", "borders", "masks", "stop", "retry"), "a button"),

@@ -66,6 +66,9 @@ class PartRow:
 
 @dataclass(frozen=True)
 class QueueRow:
+    """Jobs of one queue; `name` says what they do."""
+
+    queue: str
     name: str
     waiting: int
     running: int
@@ -226,7 +229,7 @@ def queues() -> list[QueueRow]:
     for queue, name in QUEUES.items():
         row = found.get(queue) or {"waiting": 0, "running": 0, "failed": 0, "oldest": None}
         oldest = (now - row["oldest"]).total_seconds() if row["oldest"] else None
-        rows.append(QueueRow(name, row["waiting"], row["running"], row["failed"], oldest))
+        rows.append(QueueRow(queue.value, name, row["waiting"], row["running"], row["failed"], oldest))
     return rows
 
 

@@ -43,11 +43,11 @@ MOST_HEARD = 200  # queued events of one stream before it reads the table instea
 MOST_REPLAYED = 500  # missed events above which the page reloads
 # Seconds of silence after which the broker is pinged; after as long again without an answer it counts as lost.
 SILENCE_S = 2.0
-_BROKER_AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)
+BROKER_AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)
 
 
 @cache
-def _broker() -> redis.Redis:
+def broker() -> redis.Redis:
     return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2)
 
 
@@ -78,8 +78,8 @@ def end_streams(user_id: int, incident_id: int | None = None, session: str | Non
 
 def _publish(message: dict[str, Any]) -> None:
     try:
-        _broker().publish(CHANNEL, json.dumps(message))
-    except _BROKER_AWAY as error:
+        broker().publish(CHANNEL, json.dumps(message))
+    except BROKER_AWAY as error:
         # Nothing is lost: streams read the table again every 30 s and whenever the broker comes back.
         log.warning("live.broker_away", error=str(error))
 
@@ -96,10 +96,10 @@ def come(incident_id: int, user_id: int, stream: str) -> None:
     """Record that a person's page is open, or is still open."""
     key = _present(incident_id)
     try:
-        added = _broker().zadd(key, {f"{int(user_id)}:{stream}": time.time()})
-        _broker().expire(key, PRESENT_S * 2)
-        _broker().expire(f"{key}:pages", PRESENT_S * 2)
-    except _BROKER_AWAY as error:
+        added = broker().zadd(key, {f"{int(user_id)}:{stream}": time.time()})
+        broker().expire(key, PRESENT_S * 2)
+        broker().expire(f"{key}:pages", PRESENT_S * 2)
+    except BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))
         return
     if added:
@@ -114,10 +114,10 @@ def look_at(incident_id: int, user_id: int, path: str) -> None:
     """Record which page of the room a person looks at. It is deleted with the last of their streams."""
     key = f"{_present(incident_id)}:pages"
     try:
-        before = _broker().hget(key, str(int(user_id)))
-        _broker().hset(key, str(int(user_id)), path[:200])
-        _broker().expire(key, PRESENT_S * 2)
-    except _BROKER_AWAY as error:
+        before = broker().hget(key, str(int(user_id)))
+        broker().hset(key, str(int(user_id)), path[:200])
+        broker().expire(key, PRESENT_S * 2)
+    except BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))
         return
     if before != path[:200].encode():
@@ -133,13 +133,13 @@ def _gone(incident_id: int, user_id: int, streams: list[str] | None) -> None:
     """Remove some of a person's streams, None for all; with the last one also the page that they looked at."""
     key, mark = _present(incident_id), f"{int(user_id)}:"
     try:
-        theirs = [name for name in _names(_broker().zrange(key, 0, -1)) if name.startswith(mark)]
+        theirs = [name for name in _names(broker().zrange(key, 0, -1)) if name.startswith(mark)]
         ended = theirs if streams is None else streams
         if ended:
-            _broker().zrem(key, *ended)
+            broker().zrem(key, *ended)
         if set(theirs) <= set(ended):
-            _broker().hdel(f"{key}:pages", str(int(user_id)))
-    except _BROKER_AWAY as error:
+            broker().hdel(f"{key}:pages", str(int(user_id)))
+    except BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))
         return
     _publish({"room": incident_id, "kind": "presence", "data": {}})
@@ -156,12 +156,12 @@ def present_in(incident_ids: Sequence[int]) -> dict[int, list[Here]]:
     if not found:
         return found
     try:
-        asked = _broker().pipeline(transaction=False)
+        asked = broker().pipeline(transaction=False)
         for id in found:
             asked.zrangebyscore(_present(id), time.time() - PRESENT_S, "+inf")
             asked.hgetall(f"{_present(id)}:pages")
         answers = asked.execute()
-    except _BROKER_AWAY as error:
+    except BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))
         return found
     for id, names, pages in zip(found, answers[::2], answers[1::2], strict=True):
@@ -295,7 +295,7 @@ class Hub:
         while self.listeners:
             try:
                 await self._listen_until_cut()
-            except _BROKER_AWAY as error:
+            except BROKER_AWAY as error:
                 self._ready.clear()
                 log.warning("live.subscription_cut", error=str(error))
                 for listener in self.listeners:
@@ -344,3 +344,8 @@ _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 def hub() -> Hub:
     """Return the running event loop's hub. There is one per loop, since queues and locks belong to a loop."""
     return _hubs.setdefault(asyncio.get_running_loop(), Hub())
+
+
+def open_streams() -> int:
+    """Return the number of streams that this process serves."""
+    return sum(len(hub.listeners) for hub in list(_hubs.values()))

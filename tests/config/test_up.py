@@ -29,6 +29,7 @@ from tests.draw import drawn
 from tests.prepared import environment, fill
 
 ROOT = Path(__file__).resolve().parents[2]
+METRICS_TOKEN = "a-token-for-this-test-only"
 
 
 class Up:
@@ -123,9 +124,10 @@ class Up:
             pass
         return found
 
-    def get(self, path: str) -> tuple[int, str]:
+    def get(self, path: str, **headers: str) -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(self.address + path, timeout=10) as answer:
+            request = urllib.request.Request(self.address + path, headers=headers)
+            with urllib.request.urlopen(request, timeout=10) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -158,7 +160,7 @@ def var():
 
 @pytest.fixture(scope="module")
 def running(var):
-    with Up(var) as run:
+    with Up(var, environment={"EXHIBIT_METRICS_TOKEN": METRICS_TOKEN}) as run:
         yield run.ready()
         assert run.stop() == 0
 
@@ -208,6 +210,20 @@ class TestWhileItRuns:
             assert (policy["script-src"], policy["style-src"]) == ("'self'", "'self'")
             assert policy["default-src"] == "'none'"
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+    def test_figures_of_pages_and_of_workers_come_together(self, running):
+        running.get("/healthz")
+        running.get("/no/such/page")
+
+        def figures() -> str:
+            return running.get("/metrics", Authorization=f"Bearer {METRICS_TOKEN}")[1]
+
+        # Beat asks for the first sweep at once; a worker counts it in the broker.
+        assert wait_until(lambda: 'exhibit_tasks_total{end="success",task="sweep"}' in figures(), 60), figures()
+        assert re.search(r'exhibit_requests_total{method="GET",route="healthz",status="200"} \d', figures())
+        assert re.search(r'exhibit_requests_total{method="GET",route="other",status="404"} \d', figures())
+        assert 'exhibit_part_running{part="worker-judge"} 1.0' in figures()
+        assert running.get("/metrics")[0] == 401
 
     def test_another_name_of_the_server_is_refused(self, running):
         request = urllib.request.Request(running.address + "/accounts/login/", headers={"Host": "evil.example"})

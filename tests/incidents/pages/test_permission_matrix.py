@@ -267,6 +267,8 @@ MATRIX: dict[str, list[Row]] = {
     "first-admin": [Row("open", ok=(200, 401), args=first_link, anonymous=200)],
     "site": [Row("site", args=nothing)],
     "sign-ins": [Row("site", args=nothing), Row("site", args=nothing, data={"q": "ada", "only": "refused"})],
+    # With the setting: pages/site/test_metrics.py. It asks for a token, and for no account.
+    "metrics": [Row("open", ok=(404,), args=nothing, anonymous=404)],
     "healthz": [
         Row("open", args=nothing, anonymous=200),
         Row("open", args=nothing, data={"backup": ""}, anonymous=200),

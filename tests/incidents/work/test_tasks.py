@@ -39,8 +39,8 @@ def test_a_broker_that_is_away_costs_an_upload_nothing(
         raise BrokerAway("connection refused")
 
     monkeypatch.setattr(tasks.work, "apply_async", away)
-    monkeypatch.setattr(live, "_broker", lambda: away())
-    monkeypatch.setattr(live, "_BROKER_AWAY", (BrokerAway,))
+    monkeypatch.setattr(live, "broker", lambda: away())
+    monkeypatch.setattr(live, "BROKER_AWAY", (BrokerAway,))
     room = make_room()
     with django_capture_on_commit_callbacks(execute=True):
         make_artifact(room, b"while the broker is away\n")
