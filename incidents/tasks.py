@@ -18,6 +18,7 @@ from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.reading import Reading, ReadingState
 from incidents.models.evidence.upload import Upload
 from incidents.models.room.job import ATTEMPTS, Job, JobKind, JobState, LeaseLost, Queue
+from incidents.models.site.policy_report import PolicyReport
 from incidents.storage import devices, live, meters, store
 from incidents.storage.database import AWAY
 from incidents.work import analysis, arrivals, closing, deliveries, expiring, holders, ingest, mails
@@ -173,6 +174,7 @@ def _forget() -> None:
     deliveries.forget_old()
     store.forget_incoming(ABANDONED_S)
     devices.forget_ended()
+    PolicyReport.objects.forget_old()
     Upload.objects.filter(created_at__lt=now - timedelta(days=7)).delete()
 
 

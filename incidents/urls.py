@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from django.urls import URLPattern, URLResolver, include, path
 
 import incidents.pages
+from incidents.doors import policy_reports
 
 
 def _of_pages() -> list[URLPattern]:
@@ -20,4 +21,8 @@ def _of_pages() -> list[URLPattern]:
     return sorted(found, key=lambda address: [("<" in word, word) for word in str(address.pattern).split("/")])
 
 
-urlpatterns: list[URLPattern | URLResolver] = [path("api/", include("incidents.doors.api.registry")), *_of_pages()]
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/", include("incidents.doors.api.registry")),
+    path("policy-reports", policy_reports.take, name="policy-reports"),
+    *_of_pages(),
+]

@@ -15,15 +15,24 @@ from django.urls import reverse
 
 from incidents import access
 from incidents.access import Room
-from incidents.actions import artifacts, board, members, quarantine, rooms, sample, summary
+from incidents.actions import artifacts, board, members, policy_reports, quarantine, rooms, sample, summary
 from incidents.models.people.membership import Membership, Role, Team
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job
+from incidents.models.site.policy_report import FURTHER, Seen
 from incidents.work import analysis
 from tests.gallery import SHOTS
 from tests.incidents.full_room import fill
 
 FAILED = {"rule": "LSN-001", "host": None, "error": "the query was stopped after 60 s"}
+
+AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+REPORTS = {
+    Seen("script-src-elem", "inline", "lines", ""): 3,
+    Seen("connect-src", "https://metrics.of-an-extension.example:8443", "timeline-data", "moz-extension"): 41,
+    Seen("style-src-attr", "inline", "room", "js/page.js"): 1,
+    FURTHER: 2,
+}
 
 
 def begin() -> None:
@@ -52,6 +61,9 @@ def make(slugs: dict[str, str]) -> None:
     vera = User.objects.create_user("vera", password="a long enough one")
     Membership.objects.create(incident=full.incident, user=vera, role=Role.VIEWER, team=Team.NETWORK)
     new = User.objects.create_user("newcomer", password="a long enough one")
+    for seen, times in REPORTS.items():
+        for _ in range(times):
+            policy_reports.note(seen, AGENT)
     _fail(access.enter(ada, slugs["failed"]).incident)
     rooms.close(access.enter(ada, slugs["closed"]))
     found = slugs | _inside(full)

@@ -2,9 +2,9 @@
 
 How much a request may send is decided by its address and headers: a form or an API call as much as pasted text may have,
 somebody without session or token a small form, and a member a file of known size where the page takes one
-(`takes_files`) and the disk has room for it. A longer body is refused with 413 (507 without space) as soon as that is
-known, and what still arrives is thrown away for a moment, so that the browser reads the answer instead of a broken
-connection.
+(`takes_files`) and the disk has room for it. An address that expects a few kB says so itself (`takes_at_most`). A longer
+body is refused with 413 (507 without space) as soon as that is known, and what still arrives is thrown away for a moment,
+so that the browser reads the answer instead of a broken connection.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import asyncio
 import io
 import json
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -20,6 +21,7 @@ import structlog
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http.cookie import parse_cookie
+from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
 
@@ -28,6 +30,8 @@ from incidents.errors import NoSpace, NotAMember, Refused, TooLarge
 from incidents.storage.database import AWAY
 
 log = structlog.get_logger(__name__)
+
+View = Callable[..., HttpResponseBase]
 
 AROUND = 64 * 1024
 """Maximum number of bytes that a form adds to its text or file: boundaries, headers, the other fields."""
@@ -80,10 +84,17 @@ def _size(announced: bytes | None) -> int | None:
 
 async def _most(scope: Scope, headers: dict[bytes, bytes], size: int | None) -> int:
     """Return the maximum number of bytes of a body. Raises `Refused` if the announced size is known to be too large."""
-    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + AROUND
-    if not _known(headers):
+    most, view = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + AROUND, _view(scope["path"])
+    if little := getattr(view, "takes_at_most", None):
+        most = little
+    elif not _known(headers):
         most = min(most, STRANGER)
-    elif size is not None and size > most and _takes_files(scope["path"]) and await asked(partial(_is_member, scope)):
+    elif (
+        size is not None
+        and size > most
+        and getattr(view, "takes_files", False)
+        and await asked(partial(_is_member, scope))
+    ):
         most = settings.EXHIBIT_MAX_FORM_BYTES + AROUND
         _require_space(size)
     if size is not None and size > most:
@@ -97,11 +108,21 @@ def _known(headers: dict[bytes, bytes]) -> bool:
     return settings.SESSION_COOKIE_NAME in cookies or b"authorization" in headers
 
 
-def _takes_files(path: str) -> bool:
+def takes_at_most(bytes: int) -> Callable[[View], View]:
+    """Return a decorator that marks a view as one that takes only so small a body, whoever sends it."""
+
+    def mark(view: View) -> View:
+        view.takes_at_most = bytes  # type: ignore[attr-defined]  # read above through the address
+        return view
+
+    return mark
+
+
+def _view(path: str) -> View | None:
     try:
-        return bool(getattr(resolve(path).func, "takes_files", False))
+        return resolve(path).func
     except Resolver404:
-        return False
+        return None
 
 
 def _is_member(scope: Scope) -> bool:
@@ -123,6 +144,8 @@ def _require_space(size: int) -> None:
 
 
 def _too_large(most: int) -> TooLarge:
+    if most < AROUND:
+        return TooLarge(f"This is larger than the {most / 2**10:,.0f} KiB that this address takes; nothing was stored.")
     words = f"This is larger than the {(most - AROUND) / 2**20:,.0f} MiB that this address takes in one piece; nothing was stored."
     return TooLarge(
         f"{words} Go back, what you typed is still there. Drop large files on the evidence page, or send them by curl."

@@ -11,4 +11,5 @@ urlpatterns = [
     path("metrics", metrics.metrics, name="metrics"),
     path("site/", page(views.site), name="site"),
     path("site/sign-ins/", page(views.sign_ins), name="sign-ins"),
+    path("site/policy/", page(views.policy), name="policy"),
 ]

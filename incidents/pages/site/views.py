@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
 
 from incidents import access
+from incidents.actions import policy_reports
 from incidents.content import site as content
+from incidents.models.site.policy_report import KEPT, PolicyReport
 from incidents.storage import devices
 
 A_PAGE = 100
@@ -48,3 +50,14 @@ def sign_ins(request: HttpRequest) -> HttpResponse:
         "query": f"{query.urlencode()}&" if query else "",
     }
     return render(request, "site/sign_ins.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def policy(request: HttpRequest) -> HttpResponse:
+    """List what browsers report of the content policy; a POST forgets it. For administrators of the site only."""
+    access.require_administrator(request.user)
+    if request.method == "POST":
+        policy_reports.forget_all(request.user)
+        return redirect("policy")
+    rows = Paginator(PolicyReport.objects.all(), A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "site/policy.html", {"rows": rows, "kept": KEPT})

@@ -1,0 +1,24 @@
+"""Where browsers report what the content policy stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+GROUP = "exhibit"
+"""Name by which the policy speaks of the address."""
+ADDRESS = "/policy-reports"
+
+
+def with_address(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Return a middleware that tells browsers the address of `GROUP` beside each content policy."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if "Content-Security-Policy" in response:
+            response["Reporting-Endpoints"] = f'{GROUP}="{ADDRESS}"'
+        return response
+
+    return middleware
