@@ -13,11 +13,11 @@ ADDRESS = "/policy-reports"
 
 
 def with_address(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Return a middleware that tells browsers the address of `GROUP` beside each content policy."""
+    """Return a middleware that tells browsers the address of `GROUP` beside each content policy that speaks of it."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        if "Content-Security-Policy" in response:
+        if f"report-to {GROUP}" in response.get("Content-Security-Policy", ""):
             response["Reporting-Endpoints"] = f'{GROUP}="{ADDRESS}"'
         return response
 

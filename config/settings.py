@@ -374,8 +374,9 @@ CONTENT_SECURITY_POLICY = {
             *([f"{urlsplit(_oidc_url).scheme}://{urlsplit(_oidc_url).netloc}"] if _oidc_url else []),
             *_oidc_origins,
         ],
-        # What a browser stopped it reports here: by the first name since 2020 or so, by the second before.
-        "report-to": [policy.GROUP],
+        # Where browsers report what they stopped. Those that know the first ignore the second, and send nothing by the
+        # first to an address without TLS.
+        **({"report-to": [policy.GROUP]} if _https else {}),
         "report-uri": [policy.ADDRESS],
     },
 }

@@ -18,6 +18,7 @@ from incidents import tasks
 from incidents.actions import policy_reports as actions
 from incidents.doors import policy_reports
 from incidents.models.site.policy_report import KEPT, MOST, PolicyReport, Seen
+from tests.house.test_settings import run
 from tests.incidents.conftest import make_room, make_user
 from tests.incidents.doors.test_bodies import CHUNKED, ask
 
@@ -57,14 +58,23 @@ def report(**change: Any) -> Seen | None:
     return Seen(row.directive, row.blocked, row.page, row.source) if row else None
 
 
-def test_pages_name_the_address_in_both_ways() -> None:
+def test_pages_name_the_address() -> None:
     answer = Client().get("/accounts/login/")
     assert reverse("policy-reports") == policy.ADDRESS
     assert "report-uri /policy-reports" in answer["Content-Security-Policy"]
-    assert "report-to exhibit" in answer["Content-Security-Policy"]
-    assert answer["Reporting-Endpoints"] == 'exhibit="/policy-reports"'
-    without = policy.with_address(lambda request: HttpResponse())
-    assert "Reporting-Endpoints" not in without(HttpRequest()), "where there is no policy"
+    assert "report-to" not in answer["Content-Security-Policy"], "browsers would send nothing without TLS"
+    assert "Reporting-Endpoints" not in answer
+
+
+def test_with_tls_they_name_it_in_the_newer_way_too() -> None:
+    code = "from config.settings import CONTENT_SECURITY_POLICY as p; print(p['DIRECTIVES'].get('report-to'))"
+    assert run(["-c", code], EXHIBIT_URL="https://exhibit.team.example").stdout.strip() == "['exhibit']"
+    assert run(["-c", code], EXHIBIT_URL="http://exhibit.team.example").stdout.strip() == "None"
+
+    def page(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(headers={"Content-Security-Policy": "default-src 'none'; report-to exhibit"})
+
+    assert policy.with_address(page)(HttpRequest())["Reporting-Endpoints"] == 'exhibit="/policy-reports"'
 
 
 def test_reports_of_one_cause_are_one_group() -> None:

@@ -111,7 +111,7 @@ def test_a_backup_is_known_with_its_age(
     make_artifact(make_room())
     call_command("backup", str(tmp_path / "backup"))
     shown = page(admin)
-    assert f"<td><code>{tmp_path}/backup</code></td>" in shown
+    assert f'<td data-label="Into"><code>{tmp_path}/backup</code></td>' in shown
     assert "whole, by hand" in shown
     assert "No backup" not in shown
     made = Backup.objects.get()
