@@ -122,7 +122,9 @@ class Backups:
 
     @property
     def failed(self) -> Backup | None:
-        """The failure after which no scheduled backup came to its end."""
+        """The failure after which no scheduled backup came to its end; None where none are made any more."""
+        if self.root is None:
+            return None
         ended = next((row for row in self.latest if row.scheduled and row.state != BackupState.RUNNING), None)
         return ended if ended and ended.state == BackupState.FAILED else None
 

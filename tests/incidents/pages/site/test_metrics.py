@@ -74,7 +74,7 @@ def test_work_that_waits_is_counted_with_its_age(token: str) -> None:
     found = figures()
     assert found["exhibit_jobs", "small", "waiting"] == 1
     assert found["exhibit_jobs", "large", "waiting"] == 0
-    assert 300 <= found["exhibit_oldest_seconds", "small"] < 400
+    assert 300 <= found["exhibit_oldest_seconds", "small"] < 900
     assert found["exhibit_oldest_seconds", "judge"] == 0
     assert found["exhibit_artifacts", "queued"] == 1
     assert found["exhibit_originals",] == 1
@@ -107,7 +107,7 @@ def test_a_backup_that_there_is_not_has_no_age(token: str, settings: Any, tmp_pa
         scheduled=True, state="done", folder="x", started_at=begun, finished_at=begun, files=1, bytes=1
     )
     found = figures()
-    assert 7200 <= found["exhibit_backup_age_seconds",] < 7300
+    assert 7200 <= found["exhibit_backup_age_seconds",] < 9000
     assert found["exhibit_backup_age_bound_seconds",] == 12 * 3600
     assert found["exhibit_backup_failed",] == 0
     Backup.objects.create(scheduled=True, state="failed", folder="x", started_at=begun + timedelta(hours=1))
