@@ -1,11 +1,13 @@
 """How much of the time a run-time's collector stops the program, and how full the heap is after a full collection.
 
-Standing out: a collector that stops the program a fifth of the time that its log covers, or half of its worst minute; a heap,
-or its old generation, that is nine tenths full after each of the last two full collections; full collections for one very
-large object that free nothing; a Go program whose collector has had a quarter of the processor time since the start. Normal: less.
-Read are the lines of HotSpot (`-Xlog:gc`, `-XX:+PrintGCDetails`), of V8 (`--trace-gc`) and of Go (`GODEBUG=gctrace=1`), and the
+Standing out: a collector that stops the program a fifth of the time that its log covers, or half of its worst minute; else one
+pause of five seconds or more; a heap, or its old generation, that is nine tenths full after each of the last two full
+collections; full collections for one very large object that free nothing; a Go program whose collector has had a quarter of
+the processor time since the start. Normal: less.
+Read are the lines of HotSpot (`-Xlog:gc`, `-XX:+PrintGCDetails`), of servers that log what the beans of its collectors say
+(GCInspector of Cassandra), of V8 (`--trace-gc`) and of Go (`GODEBUG=gctrace=1`), and the
 samples of `jstat -gcutil`: an old generation that stays nine tenths full over at least two full collections.
-What is counted is the pause that a line tells: a concurrent phase stops nobody.
+What is counted is the pause that a line tells: a concurrent phase stops nobody, so a time of ConcurrentMarkSweep is no pause.
 A stamp of `-XX:+PrintGCDetails` is that of the begin of a collection, any other one that of its end.
 Worked example: 4 full collections of 7 s each begin within 40 s: 28 of 47 s, 60 %, the program stood still.
 `[100.3s][info][gc] GC(30) Pause Full (G1 Compaction Pause) 4090M->4085M(4096M) 4711.950ms`: 4,085 of 4,096 MB are still in use.
@@ -45,6 +47,9 @@ MINUTE_S = 60.0
 LEAST = 3
 """Minimum number of pauses of which a part of the time is told."""
 
+LONG_S = 5.0
+"""Minimum seconds of one pause that is told for itself: clients, health checks and clusters give up after as much."""
+
 FULL = 0.9
 """Minimum part of a heap in use after a full collection: a heap that may grow would have grown to keep more free."""
 
@@ -62,8 +67,15 @@ CITED = 4
 
 LONGEST_S = 86_400.0
 
-_LINE = r"->.*(?:secs\]|ms(?:$| ))"
-"""Lines that tell of sizes and a pause."""
+_LINE = r"->.*(?:secs\]|ms(?:$| ))|\[GC pause .*, [0-9.]+ secs\]"
+"""Lines that tell of sizes and a pause; the first line of G1's old report tells of the pause alone."""
+
+_BEAN = r"\bGCInspector\b.* (?:GC for [A-Za-z0-9 ]+: [0-9]+ ms\b|GC in [0-9]+ms)"
+_BEAN_MS = r"(?:GC for [A-Za-z0-9 ]+: |GC in )([0-9]+) ?ms\b"
+_BEAN_USED = r" (-?[0-9]+) reclaimed leaving ([0-9]+) used; max is ([0-9]+)"
+_BEAN_OLD = r"(?:ConcurrentMarkSweep|G1 Old Generation|PS MarkSweep|MarkSweepCompact)"
+_CONCURRENT = r"\bConcurrentMarkSweep\b"
+"""A collector whose time is mostly that of phases that stop nobody."""
 
 _SIZES = r"(?:\] |\) |GC |-- |[a-z] )([0-9]+)([KMG])->([0-9]+)([KMG])\(([0-9]+)([KMG])\)"
 """The whole heap before and after, and its size: those of a generation stand behind a colon."""
@@ -72,7 +84,7 @@ _OLD = r"\[(?:ParOldGen|PSOldGen|CMS|Tenured): [0-9]+K->([0-9]+)K\(([0-9]+)K\)"
 _SECS = r".*, ([0-9]+[.][0-9]+) secs\]"
 _MS = r" ([0-9]+[.][0-9]+)ms$"
 _V8 = r"(?:Scavenge|Mark-[a-zA-Z]+) .*-> [0-9.]+ \([0-9.]+\) MB, ([0-9]+[.][0-9]+) / "
-_FULL = r"\[Full GC|Pause Full|Mark-(?:sweep|Compact)"
+_FULL = rf"\[Full GC|Pause Full|Mark-(?:sweep|Compact)|GCInspector\b.*\b{_BEAN_OLD}\b"
 _LARGE = r"(?:\[Full GC|Pause Full) \([^)]*Humongous"
 _NUMBER = r"GC\(([0-9]+)\)"
 _GO = r"^gc ([0-9]+) @([0-9]+[.][0-9]+)s ([0-9]+)%: "
@@ -86,7 +98,9 @@ def _mb(value: float) -> str:
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what the logs of collectors say: stopped time, full heaps, large objects, the share of Go's collector."""
     rows = _pauses(case)
-    yield from _stopped(rows)
+    stopped = tuple(_stopped(rows))
+    yield from stopped
+    yield from _longest(rows, {line.artifact for s in stopped if not s.normal for line in s.lines})
     yield from _full(rows)
     yield from _large(case, rows)
     yield from _go(case)
@@ -105,20 +119,29 @@ def _pauses(case: CaseTables) -> pl.LazyFrame:
         )
         return sizes.field(str(n)).cast(pl.Float64, strict=False) * scale
 
+    bean = text.str.contains(_BEAN)
+    used = text.str.extract_groups(_BEAN_USED).struct
+
+    def bean_mb(name: str) -> pl.Expr:
+        return pl.when(bean).then(used.field(name).cast(pl.Float64, strict=False) / 2**20)
+
     secs = text.str.extract(_SECS).cast(pl.Float64, strict=False)
-    ms = pl.coalesce(text.str.extract(_MS), text.str.extract(_V8)).cast(pl.Float64, strict=False) / 1e3
+    of_bean = pl.when(bean).then(text.str.extract(_BEAN_MS))
+    ms = pl.coalesce(text.str.extract(_MS), text.str.extract(_V8), of_bean).cast(pl.Float64, strict=False) / 1e3
     kind = text.str.contains(r"\[(?:Full )?GC|Pause |Mark-|Scavenge")
     columns = [*PLACE_COLUMNS, "line_no", "t_local", "text"]
     return (
-        case.scan("logs", columns, text.str.contains(_LINE) & kind)
+        case.scan("logs", columns, (text.str.contains(_LINE) & kind) | bean)
         .with_columns(
             pl.coalesce(secs, ms).alias("pause_s"),
             secs.is_not_null().alias("begins"),
             text.str.contains(_FULL).alias("full"),
             text.str.contains(_LARGE).alias("large"),
             megabytes(1).alias("before"),
-            megabytes(3).alias("after"),
-            megabytes(5).alias("size"),
+            pl.coalesce(megabytes(3), bean_mb("2")).alias("after"),
+            pl.coalesce(megabytes(5), bean_mb("3")).alias("size"),
+            (bean_mb("1") <= (1 - FREED_NOTHING) * bean_mb("3")).fill_null(False).alias("vain"),
+            text.str.contains(_CONCURRENT).alias("concurrent"),
             (old.field("1").cast(pl.Float64, strict=False) / 1024).alias("old"),
             (old.field("2").cast(pl.Float64, strict=False) / 1024).alias("old_size"),
         )
@@ -130,7 +153,7 @@ def _pauses(case: CaseTables) -> pl.LazyFrame:
 
 def _stopped(rows: pl.LazyFrame) -> Iterator[Sighting]:
     """Yield the part of the time in which the program stood still: of the whole log, or of its worst minute."""
-    timed = rows.filter(pl.col("begin").is_finite())
+    timed = rows.filter(pl.col("begin").is_finite() & ~pl.col("concurrent"))
     sums = (
         pl.len().alias("n"),
         pl.col("pause_s").sum().alias("stopped_s"),
@@ -185,12 +208,44 @@ def _share(row: dict[str, object], span: float, share: float, of: str) -> Sighti
     )
 
 
+def _longest(rows: pl.LazyFrame, told: set[int]) -> Iterator[Sighting]:
+    """Yield the longest pause of each artifact that is not `told` already, if it alone is long enough to be told."""
+    long = rows.filter((pl.col("pause_s") >= LONG_S) & ~pl.col("concurrent") & ~pl.col("artifact_id").is_in(list(told)))
+    worst = pl.struct("pause_s", "line_no", "begin").top_k_by("pause_s", CITED).alias("worst")
+    made = long.group_by(PLACE_COLUMNS).agg(pl.len().alias("n"), pl.col("pause_s").sum().alias("sum_s"), worst)
+    for row in made.collect(engine="streaming").sort("artifact_id").iter_rows(named=True):
+        top, n = row["worst"][0], row["n"]
+        more = f"; {n:,} pauses of {figure(LONG_S, 's')} or more, {figure(row['sum_s'], 's')} together" if n > 1 else ""
+        begin = top["begin"]
+        yield Sighting(
+            "pause",
+            "a long pause of the collector",
+            f"The collector stopped the program for {figure(top['pause_s'], 's')} in one pause{more}",
+            "gc_pause_s",
+            top["pause_s"],
+            "s",
+            tuple(
+                Lines(row["artifact_id"], w["line_no"], w["line_no"], "a long pause")
+                for w in sorted(row["worst"], key=lambda w: w["line_no"])
+            ),
+            **place(row),
+            t_from=begin,
+            t_to=None if begin is None else begin + top["pause_s"],
+            against="what clients and health checks wait",
+            against_value=LONG_S,
+            seconds=row["sum_s"],
+            of_s=row["sum_s"],
+            n=n,
+            seen=({"counter": "gc_pause_s"},),
+        )
+
+
 def _full(rows: pl.LazyFrame) -> Iterator[Sighting]:
     """Yield how full the heap, or its old generation, is after the last full collections."""
     used = rows.filter(pl.col("full") & (pl.col("size") > 0)).with_columns(
         (pl.col("after") / pl.col("size")).alias("heap_part"), (pl.col("old") / pl.col("old_size")).alias("old_part")
     )
-    last = pl.struct("heap_part", "old_part", "after", "size", "old", "old_size", "line_no")
+    last = pl.struct("heap_part", "old_part", "after", "size", "old", "old_size", "vain", "line_no")
     made = (
         used.group_by(PLACE_COLUMNS)
         .agg(pl.len().alias("n"), last.top_k_by("line_no", CITED).alias("last"))
@@ -199,8 +254,9 @@ def _full(rows: pl.LazyFrame) -> Iterator[Sighting]:
     for row in made.sort("artifact_id").iter_rows(named=True):
         held = sorted(row["last"], key=lambda r: -r["line_no"])
         parts = [max(r["heap_part"] or 0.0, r["old_part"] or 0.0) for r in held[:AGAIN]]
-        full = len(parts) == AGAIN and min(parts) >= FULL
         top = held[0]
+        # Where the line tells what may be used at most, a collection in vain says that no more is to be had.
+        full = min(parts) >= FULL and (len(parts) == AGAIN or top["vain"])
         old = (top["old_part"] or 0.0) > (top["heap_part"] or 0.0)
         what = "the old generation" if old else "the heap"
         after, size = (top["old"], top["old_size"]) if old else (top["after"], top["size"])

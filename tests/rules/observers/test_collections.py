@@ -150,3 +150,43 @@ def test_samples_of_an_old_generation_that_full_collections_do_not_empty() -> No
 def test_samples_of_a_heap_that_fills_and_is_emptied_are_normal() -> None:
     assert [s.normal for s in sampled((97.0, 4, 1.0), (98.0, 4, 1.0))] == [True]
     assert [s.normal for s in sampled((97.0, 4, 1.0), (31.0, 6, 1.4))] == [True]
+
+
+def test_one_pause_of_many_seconds_is_told_though_the_rest_of_the_log_is_calm() -> None:
+    quiet = [(60.0 * n, UNIFIED.format(n, "Young (Normal)", 90, 20, 256, "5.125")) for n in range(100)]
+    (stopped, long) = made(*quiet, (6100.0, UNIFIED.format(100, "Young (Mixed)", 250, 240, 256, "7250.500")))
+    assert stopped.normal
+    assert (long.headline, long.name) == ("The collector stopped the program for 7.250 s in one pause", "gc_pause_s")
+    assert (long.t_from, long.t_to, long.of_s) == (pytest.approx(6092.7495), 6100.0, 7.2505)
+    assert recognise(**long.seen[0])[0].mechanism == "garbage-collection"
+    assert made(*quiet, (6100.0, UNIFIED.format(100, "Young (Mixed)", 250, 240, 256, "4950.500")))[0].normal
+
+
+def test_the_first_line_of_the_old_report_of_g1_tells_its_pause() -> None:
+    (long,) = made((None, "[GC pause (G1 Evacuation Pause) (young) (to-space exhausted), 6.5012345 secs]"))
+    assert (long.value, long.t_from) == (6.5012345, None)
+
+
+def test_what_a_server_logs_of_its_collectors_is_read() -> None:
+    text = "INFO [Service Thread] GCInspector.java:294 - G1 Old Generation GC in {}ms.  G1 Old Gen: 900 -> 890;"
+    (long,) = made((100.0, text.format(6100)), (120.0, text.format(7200)))
+    assert long.headline == (
+        "The collector stopped the program for 7.200 s in one pause; 2 pauses of 5.000 s or more, 13.300 s together"
+    )
+    assert made((1.0, "INFO GCInspector.java:294 - G1 Young Generation GC in 212ms.  G1 Eden Space: 9 -> 0;")) == []
+
+
+def test_a_concurrent_collection_is_no_pause_but_tells_how_full_the_heap_is() -> None:
+    text = (
+        "INFO GCInspector:133 - GC for ConcurrentMarkSweep: {} ms, 84000 reclaimed leaving {} used; max is 1048576000"
+    )
+    (full,) = made((100.0, text.format(9000, 1038090240)), (160.0, text.format(9900, 1038090240)))
+    assert full.headline == (
+        "After the last of 2 full collections 990 MB of the 1,000 MB of the heap are still in use (99 %)"
+    )
+    assert not full.normal
+    assert not made((100.0, text.format(9000, 1038090240)))[0].normal
+    freed = text.replace("84000", "94371840")
+    assert made((100.0, freed.format(9000, 1038090240)))[0].normal
+    calm = made((100.0, text.format(9000, 438090240)), (160.0, text.format(9900, 438090240)))
+    assert [s.normal for s in calm] == [True]
