@@ -28,6 +28,9 @@ NEARLY_ALL = 0.9
 MIN_NUMBERED = 3
 FEW = 200
 """Maximum number of lines that are undressed one by one: that takes no longer than one call of Polars."""
+FEW_NAMED = 2
+"""Maximum number of lines with one name in front that might be a row of a table."""
+
 MIN_DOUBLED = 5
 """Minimum number of different lines that must stand twice."""
 
@@ -75,6 +78,7 @@ STEPS: dict[str, Step] = {
     "tags": Step("tags of a listing", ((TAG_BEFORE, ""), (TAG_BEHIND, ""))),
     "bars": Step("bars in front", ((r"^(?: ?[|¦│])+ ?", ""),)),
     "services": Step("names of a service in front", ((r"^[A-Za-z][A-Za-z0-9_.-]*[-_][0-9]+ +\| ?", ""),)),
+    "service": Step("the name of a service in front", ((r"^[A-Za-z][A-Za-z0-9_.-]{0,62} +\| ?", ""),)),
     "wiki": Step(
         "cells of a wiki table",
         (
@@ -94,7 +98,7 @@ _INDENT = "indent "
 SURE = ("bom", "escapes", "backspaces", "blanks", "invisible", "typography")
 """Steps that remove single characters; no tool writes these characters."""
 
-_PREFIXES = ("mail", "bars", "services", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
+_PREFIXES = ("mail", "bars", "services", "service", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
 _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.M) for name in (*SURE, "entities")}
 _FRONT = {
     name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
@@ -156,10 +160,11 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
                 yield name, True
             elif rise >= (0.5 if name == "numbers:" else NEARLY_ALL):
                 yield name, False
-    if _worn("services", filled, NEARLY_ALL) and (named := len({line.split(" ", 1)[0] for line in filled})) * 3 <= len(
-        filled
-    ):
-        yield "services", named == 1  # docker compose logs
+    named = len({line.split(" ", 1)[0] for line in filled})
+    if _worn("services", filled, NEARLY_ALL) and (named == 1 or named * 3 <= len(filled)):
+        yield "services", named == 1 and len(filled) > FEW_NAMED  # docker compose logs
+    elif named == 1 and _worn("service", filled, 1.0):
+        yield "service", False  # of a container whose name is set
     if _worn("wiki", filled, MOST):
         yield "wiki", False
     if _worn("bars", filled, NEARLY_ALL) and sum(line.rstrip().endswith("|") for line in filled) * 2 < len(filled):

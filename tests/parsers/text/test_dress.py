@@ -66,7 +66,7 @@ def test_a_dressed_sample_gives_the_same_kind_and_rows(path, way):
         assert before[name].equals(after[name]), name
 
 
-PREFIXES = {"mail", "bars", "services", "wiki", "numbers:", "numbers|", "numbers\t", "numbers "}
+PREFIXES = {"mail", "bars", "services", "service", "wiki", "numbers:", "numbers|", "numbers\t", "numbers "}
 
 
 SET_IN = {
@@ -206,3 +206,6 @@ def test_the_name_of_a_service_is_removed_where_it_stands_on_each_line():
     said = ["2031-02-01 10:00:00.1 UTC [44] ERROR:  deadlock detected"] * 2 + ["\tat the second line"]
     assert list(steps_of([f"shop-db-1  | {line}" for line in said])) == [("services", True)]
     assert list(steps_of([f"node-{n} | {n} | up" for n in range(9)])) == [], "names of rows differ"
+    assert list(steps_of([f"shop-db-1  | {said[0]}"])) == [("services", False)], "one line may be a row"
+    assert list(steps_of([f"db  | {line}" for line in said])) == [("service", False)]
+    assert list(steps_of([f"{name} | 1 | up" for name in ("db", "web")])) == []

@@ -57,6 +57,8 @@ def claim(head: Head) -> Claim | None:
     if not lines or "{" not in lines[0][:40]:
         return None
     good = sum(bool(_object(x)) for x in lines)
+    if len(lines) == 1 and _is_entry(_object(lines[0])):
+        return Claim(0.5, "one line of a log")
     if good < 2 or good * 5 < len(lines) * 3:
         return None
     return Claim(0.6 * good / len(lines), f"{good} of {len(lines)} lines are JSON objects")
@@ -69,6 +71,12 @@ def _object(line: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return _flat(value) if isinstance(value, dict) else {}
+
+
+def _is_entry(found: dict[str, Any]) -> bool:
+    """Return whether an object alone is an entry of a log: a stamp and a message."""
+    stamped = any(kind_of([_text(value)]) in STAMPS for value in found.values())
+    return stamped and any(name.lower() in MESSAGES[:2] for name in found)
 
 
 def _flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:

@@ -71,3 +71,13 @@ def test_what_a_slow_statement_read_stands_behind_its_message():
     assert read_bytes(content).table("logs")["text"][0] == "Slow query ns=shop.orders docsExamined=9000 nreturned=1"
     bare = [{"ts": 1598877345 + n, "msg": "started", "ns": "web"} for n in range(3)]
     assert read_bytes("\n".join(json.dumps(line) for line in bare).encode()).table("logs")["text"][0] == "started"
+
+
+def test_one_entry_of_a_log_alone_is_read_also_behind_the_name_of_its_container():
+    entry = {"t": {"$date": "2031-01-30T19:24:17.829+00:00"}, "s": "I", "msg": "Slow query", "attr": {"docsExamined": 9}}
+    for front in ("", "mongo     | ", "shop-db-1  | "):
+        reading = read_bytes(f"{front}{json.dumps(entry)}\n".encode())
+        assert reading.account.kind == "json_lines", front
+        assert reading.table("logs")["text"].to_list() == ["Slow query docsExamined=9"]
+    assert read_bytes(b'{"msg": "no stamp", "a": 1}\n').account.kind != "json_lines"
+    assert read_bytes(b'{"t": "2031-01-30T19:24:17Z", "a": 1}\n').account.kind != "json_lines"
