@@ -466,7 +466,11 @@ class Paragraphs:
         """Read one line of a paragraph whose kind is decided."""
         if tables.RULE.fullmatch(line) or (self.state["mode"] == "table" and tables.FOOTER.fullmatch(line)):
             self.read.append(no)
-        elif self.state["mode"] != "table" or written or not self._row(no, line):
+        elif (
+            self.state["mode"] != "table"
+            or (written and not tables.tells(self.state["shape"]["heading"]))
+            or not self._row(no, line)
+        ):
             self._single(no, line, written, stamp)
 
     def _row(self, no: int, line: str) -> bool:

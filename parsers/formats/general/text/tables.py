@@ -34,7 +34,9 @@ _NAME = re.compile(r"[ \t]*(?P<name>[A-Za-z_][\w.]{0,62})[ \t]*")
 _DASHES = re.compile(r"[ \t]*-{1,200}[ \t]*")
 _ONE_ROW = re.compile(r"[ \t]*\(1 [^\W\d]{1,12}\)[ \t]*")
 
-FOOTER = re.compile(r"[ \t]*(?:\([0-9]+ rows?\)|(?:[0-9]+|no) rows? (?:in set|selected|affected)\b.*)")
+FOOTER = re.compile(
+    r"[ \t]*(?:\([0-9]+ (?:rows?|row\(s\))(?: affected)?\)|(?:[0-9]+|no) rows? (?:in set|selected|affected)\b.*)"
+)
 """Line with which a client of a database counts the rows above it."""
 
 _MTR = re.compile(r"[ \t]*(?P<host>HOST: \S+)[ \t]+(?P<columns>Loss%[ \t]+Snt(?:[ \t]+[A-Z][A-Za-z]+)*)[ \t]*")
@@ -60,12 +62,17 @@ _TAG = re.compile(
     r"(?:[ \t]+\([ \t]*-?[0-9]+\))?[ \t]+(?P<each>-?[0-9]{1,12})(?:[ \t]+(?P<driver>\S.{0,200}?))?[ \t]*"
 )
 """Heading and row of PoolMon: changes since the last screen stand in brackets."""
+_MONGOSTAT = re.compile(
+    r"[ \t]*(?:host +)?insert +query +update +delete +getmore +command(?: +[a-zA-Z|_%]+){4,24}[ \t]*"
+)
+"""Heading of mongostat, whose last column is a time of up to three words, and whose cells hold bars."""
 
 _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
 Shape = dict[str, Any]
-"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, poolmon, ruled, profile), `heading`, `starts` of its cells. JSON-able.
+"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, poolmon, last, ruled, profile), `heading`, `starts` of its
+cells. JSON-able.
 
 `framed` is False where bars stand only between the cells.
 
@@ -126,6 +133,9 @@ def table_at(lines: Sequence[str]) -> Shape | None:
     if _POOLMON.fullmatch(first):
         shape = {"mode": "poolmon", "heading": first.replace("Per Alloc", "Per_Alloc").split(), "starts": []}
         return shape if any(row_of(shape, line) for line in below) else None
+    if _MONGOSTAT.fullmatch(first):
+        shape = {"mode": "last", "heading": first.split(), "starts": []}
+        return shape if row_of(shape, below[0]) else None
     if _LVM.match(first):
         words = list(_WORD.finditer(first))
         shape = {"mode": "under", "heading": [w[0] for w in words], "starts": [w.start() for w in words]}
@@ -260,6 +270,9 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     if mode == "df":
         cells = line.split(None, len(heading) - 1)
         return cells if len(cells) == len(heading) and cells[-2].rstrip("%-").isdigit() | (cells[-2] == "-") else None
+    if mode == "last":
+        cells = line.split(None, len(heading) - 1)
+        return cells if len(cells) == len(heading) and cells[0].lstrip("*").isdigit() | (heading[0] == "host") else None
     if mode == "profile":
         return profile_lists.cells_of(heading, line)
     if mode == "ruled":
@@ -358,6 +371,16 @@ def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     what = next((row[n] for n in ("names", "name", "unit", "service", "device") if row.get(n)), cells[0])
     state = f"{state} ({row['']})" if row.get("") else state
     return f"{what}: {state}" if what else state
+
+
+def tells(heading: Sequence[str]) -> bool:
+    """Return whether the last cell of a row is a message, so that a row may read like a sentence.
+
+    >>> tells(["Type", "Reason", "Age", "From", "Message"]), tells(["Name", "Size"])
+    (True, False)
+    """
+    names = [name.lower() for name in heading]
+    return names[-1] in _MESSAGES and any(n in names for n in ("reason", *_SEVERITIES))
 
 
 def _is_condition(row: dict[str, str]) -> bool:

@@ -645,3 +645,54 @@ def test_half_a_record_of_a_known_tool_is_no_setting():
     reading = read_bytes(whole + cut)
     assert reading.account.kind == "netdev"
     assert "params" not in reading.tables
+def test_an_event_that_reads_like_a_sentence_is_a_row():
+    said = 'Liveness probe failed: Get "http://10.9.8.7:80/health": context deadline exceeded (Client.Timeout exceeded)'
+    text = f"""\
+Events:
+  Type     Reason     Age                  From     Message
+  ----     ------     ----                 ----     -------
+  Warning  Unhealthy  21m (x44 over 2d1h)  kubelet  {said}
+  Warning  Unhealthy  21m (x49 over 2d1h)  kubelet  Readiness probe failed: the service does not answer yet.
+"""
+    found = tables_of(text)
+    assert [row["cells"][0] for row in found["rows"]] == ["Warning", "Warning"]
+    assert [row["text"] for row in found["logs"]] == [
+        f"Unhealthy: {said} (x44 over 2d1h)",
+        "Unhealthy: Readiness probe failed: the service does not answer yet. (x49 over 2d1h)",
+    ]
+
+
+@pytest.mark.parametrize("footer", ["(2 rows affected)", "(2 row(s) affected)", "(2 rows)"])
+def test_the_count_below_a_table_of_sqlcmd_is_no_row(footer: str):
+    text = f"""\
+session_id status     wait_type        wait_time
+---------- ---------- ---------------- ---------
+        55 suspended  LCK_M_X              84213
+        57 suspended  LCK_M_S              80112
+{footer}
+"""
+    assert [row["cells"] for row in tables_of(text)["rows"]] == [
+        ["55", "suspended", "LCK_M_X", "84213"],
+        ["57", "suspended", "LCK_M_S", "80112"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "last"),
+    [
+        (
+            "insert query update delete getmore command dirty used flushes vsize   res qrw arw net_in net_out conn   time",
+            "    12    *0    220     *0       0   20|0 21.3% 96.1%       0 9.10G 7.80G 0|8 1|0  3.1m   2.0m  512 Mar  1 10:00:01.120",
+            "Mar  1 10:00:01.120",
+        ),
+        (
+            "insert query update delete getmore command flushes mapped vsize res faults qr|qw ar|aw netIn netOut conn time",
+            "    *0    *0     *0     *0       0     1|0       0    80m  160m 33m      0   0|0   0|0   62b    3k    1 10:00:02",
+            "10:00:02",
+        ),
+    ],
+)
+def test_samples_of_mongostat_are_rows(heading: str, row: str, last: str):
+    (found,) = tables_of(f"{heading}\n{row}\n")["rows"]
+    assert found["heading"] == heading.split()
+    assert found["cells"][-1] == last
