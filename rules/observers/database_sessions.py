@@ -119,12 +119,12 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     busy: dict[int, int] = {}
     for row in found:
         busy[row["artifact_id"]] = busy.get(row["artifact_id"], 0) + (0 if _rests(row) else row["n"])
-    waits = [row for row in found if _waits_for_lock(row)]
+    waits = [row for row in found if _waits_outright(row)]
     waits += [r for r in found if _holds(r) and r not in waits][:TOP]
     yield from _chains(rows)
     yield from _oldest_transaction(rows)
     for row in [*waits, *(r for r in found[:TOP] if r not in waits)]:
-        yield _alike(row, busy[row["artifact_id"]], waits=_waits_for_lock(row))
+        yield _alike(row, busy[row["artifact_id"]], waits=_waits_outright(row))
     for row in found[:TOP]:
         if row["last_call_s"] and row["longest_line_no"] is not None:
             yield _longest(row)
@@ -207,11 +207,17 @@ def _background(row: Mapping[str, Any]) -> bool:
     return not row["state"] and re.fullmatch(AT_WORK, row["event"] or "") is not None
 
 
-def _waits_for_lock(row: Mapping[str, Any]) -> bool:
-    """Return whether an event names a lock outright and sessions wait for it long enough, or many of them."""
-    if not row["event"] or _rests(row) or not (row["n"] >= TOP or (row["last_call_s"] or 0.0) >= LOCKED_S):
+def _waits_outright(row: Mapping[str, Any]) -> bool:
+    """Return whether an event names a lock outright and sessions wait for it long enough, or many of them.
+
+    Another event that is named outright (a write of the log, a latch) stands out where many wait for it and long enough:
+    in a moment's listing of a busy server some always do.
+    """
+    if not row["event"] or _rests(row):
         return False
-    return any(one.mechanism in LOCKS and one.strength == "mechanism" for one in recognise(event=row["event"]))
+    many, long = row["n"] >= TOP, (row["last_call_s"] or 0.0) >= LOCKED_S
+    named = {one.mechanism for one in recognise(event=row["event"]) if one.strength == "mechanism"}
+    return ((many or long) and not named.isdisjoint(LOCKS)) or (many and long and bool(named))
 
 
 def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:

@@ -184,3 +184,13 @@ def test_the_wait_of_a_commit_blames_no_row() -> None:
     ]
     rows = [{"sid": 7, "state": "ACTIVE", "blocked_by": 5, "wait_s": 90.0, "wait_class": "Commit"}]
     assert [s.seen for s in sessions(*rows) if s.name == "blocked_sessions_count"] == [()]
+
+
+@pytest.mark.parametrize(("seconds", "n", "stands"), [(1.0, 3, True), (0.9, 3, False), (9.0, 2, False)])
+def test_who_waits_for_what_is_named_outright_and_no_lock(seconds: float, n: int, stands: bool) -> None:
+    rows: list[dict[str, Any]] = [{"state": "active", "event": "LWLock:WALWrite", "last_call_s": seconds}] * n
+    listed = sessions(*rows, {"state": "active"})
+    (made,) = [s for s in listed if s.name == "LWLock:WALWrite sessions_count"]
+    assert (made.normal, bool(made.seen)) == (not stands, stands)
+    only_fits = sessions(*[{**r, "event": "LWLock:BufferContent"} for r in rows])
+    assert all(s.normal for s in only_fits if s.name.endswith("sessions_count"))
