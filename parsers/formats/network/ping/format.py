@@ -17,7 +17,7 @@ Samples::
 
 Tables: conn_times, series `ping`, one row for each answer or failure that is printed; counters of grp ping and mode level, item
 the host, from the head and the end of each run: `packet bytes` (with headers where the tool prints that), `transmitted`,
-`received`, and `missing` before each answer behind a hole in icmp_seq. Clock: wall-utc with `-D`, else
+`received`, `least` and `mean` (ms), and `missing` before each answer behind a hole in icmp_seq. Clock: wall-utc with `-D`, else
 none: the caller chose the spacing. Traps: `time<1ms` is an upper bound (elapsed_s 0.001, noted once); a gap in
 icmp_seq is an answer that never came and makes the next row `broken`; some locales print decimal commas; a second answer to the same
 request (`DUP!`) is a row with ok false; macOS prints an ICMP error and later the time-out of the same request: each is a row.
@@ -90,6 +90,12 @@ SUMMARY = re.compile(
     r"|[^0-9=]{4,30}= ?(?P<w_sent>[0-9]+)[,，、]? ?[^0-9=]{3,30}= ?(?P<w_got>[0-9]+)[,，、]? ?[^0-9=]{3,30}= ?[0-9]+.*)"
 )
 """First line of a run, with the host and the size of its packets, and the line that counts them."""
+
+TIMES = re.compile(
+    r"(?i)[ \t]*(?:(?:rtt|round-trip)[ \t(].*?= *(?P<least>[0-9]+(?:[.,][0-9]+)?)/(?P<mean>[0-9]+(?:[.,][0-9]+)?)/[0-9.,/]+(?: *ms.*)?"
+    r"|Minimum ?= ?(?P<w_least>[0-9]+) ?ms, [^,=]{3,20}= ?[0-9]+ ?ms, [^,=]{3,20}= ?(?P<w_mean>[0-9]+) ?ms.*)"
+)
+"""Line below the end of a run, with the shortest and the mean time of its answers."""
 
 Count = dict[str, str | int | float | None]
 """A row of counters."""
@@ -206,7 +212,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _summaries(details: pl.DataFrame, state: State) -> list[Count]:
-    """Return how many packets of which size each run sent and got back; `state` keeps number and host of the open run."""
+    """Return how many packets of which size each run sent and got back, and in what time.
+
+    `state` keeps number and host of the run that is open, or of the one whose times may stand below its end.
+    """
     made: list[Count] = []
     for line_no, line in details.select("line_no", "line").iter_rows():
         if found := HEAD.fullmatch(line[:300]):
@@ -224,10 +233,17 @@ def _summaries(details: pl.DataFrame, state: State) -> list[Count]:
         elif "run" in state and len(state["run"]) > 1 and (found := SUMMARY.fullmatch(line[:300])):
             number, host = state["run"]
             state["run"] = [number]
+            state["ended"] = [number, host]
             counts = (found["sent"] or found["w_sent"], found["got"] or found["w_got"])
             for name, count in zip(("transmitted", "received"), counts, strict=True):
                 row = {"line_no": line_no, "sample": number, "item": host, "name": name, "value": float(count)}
                 made.append({**row, "unit": "packets"})
+        elif "ended" in state and (found := TIMES.fullmatch(line[:300])):
+            number, host = state.pop("ended")
+            times = (found["least"] or found["w_least"], found["mean"] or found["w_mean"])
+            for name, time in zip(("least", "mean"), times, strict=True):
+                row = {"line_no": line_no, "sample": number, "item": host, "name": name, "unit": "ms"}
+                made.append({**row, "value": float(time.replace(",", "."))})
     return made
 
 

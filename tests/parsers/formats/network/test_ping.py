@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,3 +113,22 @@ def test_an_end_without_a_head_counts_nothing_and_a_run_without_an_end_its_size_
     assert open_run.table("counters")["name"].to_list() == ["packet bytes"]
     two = f"PING db9 (192.0.2.9): 56 data bytes\n{ANSWER}\n{end}"
     assert read_bytes((two + two).encode()).table("counters")["sample"].to_list() == [1, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("line", "least", "mean"),
+    [
+        ("rtt min/avg/max/mdev = 0.122/212.331/1888.122/408.221 ms", 0.122, 212.331),
+        ("rtt min/avg/max/mdev = 0,266/0,5/0,9/0,1 ms", 0.266, 0.5),
+        ("round-trip min/avg/max/stddev = 2.784/179.418/885.236/100.006 ms", 2.784, 179.418),
+        ("round-trip (ms)  min/avg/max = 231/256/280", 231, 256),
+        ("    Minimum = 28ms, Maximum = 577ms, Mittelwert = 257ms", 28, 257),
+    ],
+)
+def test_the_times_below_the_end_of_a_run(line, least, mean):
+    ends = "12 packets transmitted, 12 received, 0% packet loss, time 9ms"
+    text = f"PING db9 (192.0.2.9) 56(84) bytes of data.\n\n--- db9 ping statistics ---\n{ends}\n{line}\n"
+    rows = read_bytes(text.encode()).table("counters")
+    values = dict(zip(rows["name"], rows["value"], strict=True))
+    assert (values["least"], values["mean"]) == (least, mean)
+    assert set(rows.filter(pl.col("name") == "mean")["item"]) == {"db9"}
