@@ -69,6 +69,17 @@ STYLES = (
         below_blank=re.compile(r"[ \t]+(?:Locked ownable synchronizers:|Number of locked synchronizers.*)"),
         headless=True,
     ),
+    Style(  # Elasticsearch, OpenSearch: a thread, and the stacks that several looks at it share
+        "hot-threads",
+        re.compile(
+            r"[ \t]*(?P<hot>[0-9]{1,5}(?:\.[0-9]+)?)% (?:\[[^\]]{1,80}\] )?\([0-9.]+\w+ out of [0-9.]+\w+\) \w+ usage by thread '(?P<name>[^']{1,200})'"
+        ),
+        re.compile(rf"[ \t]+(?:app//|[\w.]+(?:@[\w.+-]+)?/(?=[a-z]))?(?P<f>{_JAVA_NAME})\(.*\)"),
+        (
+            re.compile(r"[ \t]+(?P<looks>[0-9]{1,4})/[0-9]{1,4} snapshots sharing following [0-9]+ elements"),
+            re.compile(r"[ \t]+unique snapshot"),
+        ),
+    ),
     Style(
         "javacore",
         re.compile(
@@ -225,6 +236,9 @@ STYLES = (
     ),
 )  # fmt: skip
 _BY_NAME = {style.name: style for style in STYLES}
+HOT = "hot threads"
+"""Event of the stacks of busy threads: they are a profile, whose weight is the share of a processor in percent."""
+
 OF_PROCESS = re.compile(r"/proc/(?P<pid>[0-9]+)(?:/task/(?P<lwp>[0-9]+))?/stack")
 """A process in a command or in front of a line."""
 
@@ -292,7 +306,8 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
     `begins` tells that the line is the first of its paragraph, where a stack may begin with a frame.
     """
     bare = line.lstrip(" \t")
-    if bare.startswith(_MAYBE_HEAD) or (" @ 0x" in bare and bare[0].isdigit()) or "[pool " in bare:
+    listed = (" @ 0x" in bare or "% " in bare) and bare[0].isdigit()
+    if bare.startswith(_MAYBE_HEAD) or listed or "[pool " in bare:
         for style in STYLES:
             if style.head and style.head.fullmatch(line):
                 return _headed(style, line, no, pid)
@@ -353,6 +368,8 @@ def _headed(style: Style, line: str, no: int, pid: int | None) -> Stack:
         opened["weight"] = float(named["n"])
     if named.get("s"):
         opened["state"], opened["waited_s"] = "D", float(named["s"])
+    if named.get("hot"):
+        opened["event"], opened["weight"] = HOT, float(named["hot"])
     if style.name == "go":
         minutes = _FOR_MINUTES.search(opened["state"] or "")
         opened["waited_s"] = float(minutes[1]) * 60 if minutes else None
@@ -419,7 +436,11 @@ def goes_on(stack: Stack, line: str, no: int) -> bool:
         more = next((made for pattern in style.more if (made := pattern.fullmatch(line))), None)
         if more is None:
             return False
+        if style.name == "hot-threads" and stack["frames"]:
+            stack["full"] = True  # most looks at a thread come first; those that fewer share are left out
         _say(stack, more.groupdict())
+    elif stack.get("full"):
+        pass
     else:
         _frame(stack, style, found, line, no)
     stack["blank"] = False
@@ -488,7 +509,7 @@ def row_of(stack: Stack) -> dict[str, Any] | None:
         "pid": stack["pid"], "lwp": stack["lwp"], "comm": stack["comm"], "frames": frames, "leaf": frames[0] if frames else None,
         "kernel": kernel, "complete": not stack["cut"], "frame_lines": at, "state": stack["state"], "waited_s": stack["waited_s"],
         "waits_for": stack["waits_for"], "held_by": stack["held_by"], "holds": holds or None, "cpu_s": stack["cpu_s"],
-        "age_s": stack["age_s"],
+        "age_s": stack["age_s"], "event": stack.get("event"),
     }  # fmt: skip
 
 

@@ -233,3 +233,32 @@ SPUN = """\
 def test_a_tree_of_spindump_is_cut_below_each_thread():
     (made,) = stacks(SPUN + SPUN.replace("Oven.open() + 21 (Bakery", "??? (Bakery").replace("0x4b1", "0x4b2"))[:1]
     assert (made["frames"], made["weight"]) == (["semaphore_wait_continue", "Oven.open()", "start_wqthread"], 500.0)
+HOT = """\
+::: {es-1}{aB3}{198.51.100.5}{198.51.100.5:9300}
+   Hot threads at 2031-03-01T10:00:00.000Z, interval=500ms, busiestThreads=3, ignoreIdleThreads=true:
+
+   97.5% [cpu=97.5%, other=0.0%] (487.5ms out of 500ms) cpu usage by thread 'elasticsearch[es-1][search][T#7]'
+     8/10 snapshots sharing following 3 elements
+       app//org.apache.lucene.util.automaton.Operations.determinize(Operations.java:714)
+       java.base@17.0.2/java.util.concurrent.ThreadPoolExecutor$Worker.run(ThreadPoolExecutor.java:635)
+       java.base@17.0.2/java.lang.Thread.run(Thread.java:833)
+     2/10 snapshots sharing following 1 elements
+       app//org.example.Other.run(Other.java:1)
+
+   1.2% (6ms out of 500ms) cpu usage by thread 'elasticsearch[es-1][http_server_worker][T#1]'
+     10/10 snapshots sharing following 1 elements
+       sun.nio.ch.EPollArrayWrapper.epollWait(Native Method)
+"""
+
+
+def test_hot_threads_are_a_profile_by_their_share_of_a_processor():
+    rows = read_bytes(HOT.encode()).table("profile_stacks")
+    assert rows["weight"].to_list() == [97.5, 1.2]
+    assert rows["event"].to_list() == ["hot threads"] * 2
+    assert rows["comm"][0] == "elasticsearch[es-1][search][T#7]"
+    assert rows["frames"][0].to_list() == [
+        "org.apache.lucene.util.automaton.Operations.determinize",
+        "java.util.concurrent.ThreadPoolExecutor$Worker.run",
+        "java.lang.Thread.run",
+    ]
+    assert (rows["line_no"].to_list(), rows["line_end"].to_list()) == ([4, 12], [10, 14])
