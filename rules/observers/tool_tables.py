@@ -8,6 +8,8 @@ Worked example: gstat, `ms/r` of ada2 412.1, of three others 10.9 to 12.0: "ada2
 Cost: at most `MOST_ROWS` rows. Source: gstat(8); dstat(1); ntpq(8) (offset in ms; 128 ms is the step threshold of ntpd(8)); arcstat(1);
 turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; vm_stat(1) of
 macOS (the first line counts since the boot); zpool-iostat(8), -l; plockstat(1M); Microsoft Learn, Get-Process; VMware,
+turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; MongoDB Database
+Tools, mongostat, and WiredTiger, eviction_trigger (95 %) and eviction_dirty_trigger (20 %), from which operations evict pages; VMware,
 vSphere Monitoring and Performance, esxtop: %RDY and %CSTP of a group are sums over its worlds (NWLD), DAVG is the time of the device.
 """
 
@@ -336,6 +338,28 @@ LISTINGS = (
             ),
         ),
         "process",
+        ("insert", "query", "update", "delete", "getmore", "dirty", "used", "vsize"),
+        None,
+        (
+            Column(
+                "cache_used_pct",
+                "%",
+                95.0,
+                "{value} of the cache of MongoDB was in use (used): operations have to make room themselves",
+                _of("used"),
+                {"event": "engine-cache-full"},
+                _percent,
+            ),
+            Column(
+                "cache_dirty_pct",
+                "%",
+                20.0,
+                "{value} of the cache of MongoDB was not written yet (dirty): operations have to write themselves",
+                _of("dirty"),
+                {"event": "engine-cache-dirty"},
+                _always(0.6),
+            ),
+        ),
     ),
     Listing(
         ("osd", "commit_latency(ms)", "apply_latency(ms)"),
@@ -355,7 +379,7 @@ LISTINGS = (
     ),
 )
 
-_NUMBER = re.compile(r"([-+]?[0-9]+(?:\.[0-9]*)?)([KMGTPE]?)")
+_NUMBER = re.compile(r"([-+]?[0-9]+(?:\.[0-9]*)?)([KMGTPE]?)%?")
 _POWERS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 
 _ATOP = ("DSK", "LVM", "MDD")
@@ -563,6 +587,8 @@ def _cells(row: dict[str, Any]) -> list[str] | None:
     made: list[str] = []
     for name, cell in zip(row["heading"], row["cells"], strict=False):
         names, words = (name or "").replace("|", " ").split(), (cell or "").replace("|", " ").split()
+        if len(names) == 1 and len(words) > 1 and ("|" in cell or name == "time"):
+            words = [cell]
         if words and len(words) != len(names):
             return None
         made += words or [""] * len(names)

@@ -36,6 +36,11 @@ Core    CPU     Avg_MHz Busy%   Bzy_MHz TSC_MHz IRQ
 0       0       910     {busy}    1010    2500    4500
 1       1       905     {busy}    1005    2500    4500
 """
+MONGOSTAT = """\
+insert query update delete getmore command dirty used flushes vsize   res qrw arw net_in net_out conn                time
+    12    *0    220     *0       0   20|0 {dirty}% {used}%       0 9.10G 7.80G 0|118 1|0  3.1m   2.0m  512 Mar  1 10:00:01.120
+    10    *0    180     *0       0   18|0 {dirty}% {used}%       0 9.10G 7.80G 0|121 1|0  3.0m   1.9m  514 Mar  1 10:00:02.121
+"""
 ATOP = """ATOP - web9              2026/02/03  09:00:10             -----------------              10s elapsed
 CPU | sys       5% | user     20% | irq       0% | idle    300% | wait     70% | curf 2.00GHz | curscal 100% |
 DSK |          sdc | busy     {busy}% | read     500 | write     20 | KiB/w      8 | MBr/s    3.0 | avio 41.0 ms |
@@ -95,6 +100,16 @@ def seen(text: str) -> list[Sighting]:
             "busy processors ran 59.8 % below their nominal clock (Bzy_MHz against TSC_MHz), in 3 of 3 samples",
             "frequency-throttled",
         ),
+        (
+            MONGOSTAT.format(dirty="3.0", used="96.5"),
+            "96.5 % of the cache of MongoDB was in use (used): operations have to make room themselves, in 2 of 2 samples",
+            "buffer-shortage",
+        ),
+        (
+            MONGOSTAT.format(dirty="21.5", used="80.1"),
+            "21.5 % of the cache of MongoDB was not written yet (dirty): operations have to write themselves, in 2 of 2 samples",
+            "buffer-shortage",
+        ),
         (ATOP.format(busy="99"), "sdc was 99 % busy, the other one 2 %", "disk-saturated"),
         (
             VM_STAT.format(ins="    9012", outs="   21022"),
@@ -138,6 +153,7 @@ def test_time_without_a_processor_to_run_on_is_told_of_all_samples() -> None:
         VM_STAT.format(ins="       0", outs="       2"),
         ZPOOL.format(wait="12ms", own="  8ms"),
         HANDLES.format(handles=9100),
+        MONGOSTAT.format(dirty="4.9", used="80.2"),
     ],
 )
 def test_a_healthy_host_says_nothing(text: str) -> None:

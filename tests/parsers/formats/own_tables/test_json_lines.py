@@ -74,7 +74,12 @@ def test_what_a_slow_statement_read_stands_behind_its_message():
 
 
 def test_one_entry_of_a_log_alone_is_read_also_behind_the_name_of_its_container():
-    entry = {"t": {"$date": "2031-01-30T19:24:17.829+00:00"}, "s": "I", "msg": "Slow query", "attr": {"docsExamined": 9}}
+    entry = {
+        "t": {"$date": "2031-01-30T19:24:17.829+00:00"},
+        "s": "I",
+        "msg": "Slow query",
+        "attr": {"docsExamined": 9},
+    }
     for front in ("", "mongo     | ", "shop-db-1  | "):
         reading = read_bytes(f"{front}{json.dumps(entry)}\n".encode())
         assert reading.account.kind == "json_lines", front
