@@ -1,17 +1,19 @@
-"""How the last run of a container ended, as Kubernetes describes it: why, after how long, at which limit, how often.
+"""How the last run of a container ended, as Kubernetes or Docker describe it: why, after how long, at which limit, how often.
 
 Standing out: a last state that is terminated with a reason such as OOMKilled or Error, told with how long that run lasted, how often
 the container was started again, and its memory limit. Normal: a container without a last state, or whose last run completed.
 Worked example: `Reason: OOMKilled`, `Started: ... 10:00:05`, `Finished: ... 10:00:47`, `Restart Count: 6`, below `Limits:` `memory: 64Mi`:
 killed at its memory limit of 64 MiB, 42 s after its start; 6 restarts.
+The State of `docker inspect` says the same in names and values: `"OOMKilled": true`, `"ExitCode": 137`.
 Cost: filters by name over params, counters and logs of text. Source: kubectl describe (pkg/describe: describeContainers); Kubernetes
-documentation, Resource Management for Pods and Containers.
+documentation, Resource Management for Pods and Containers; Docker Engine API, ContainerInspect (State).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -30,6 +32,12 @@ OBSERVER = Observer(
 BLOCK = 24
 """Maximum number of lines below the last state that describe the same container."""
 
+LEADS, ENDED = 0.6, 0.4
+"""Share of what is described: a run that ended at its limit says why by itself, any other one only that it ended."""
+
+STATE = 8
+"""Maximum number of lines below `OOMKilled` in the state of one container of Docker."""
+
 MOST_ROWS = 2_000
 LONGEST_S = 10 * 365 * 86_400.0
 REASON = re.compile(r"[ \t]*Reason: +(\w+)[ \t]*")
@@ -40,6 +48,60 @@ MIB = {"Ki": 2.0**-10, "Mi": 1.0, "Gi": 2.0**10, "Ti": 2.0**20, "k": 1e3 / 2**20
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the last runs that ended with an error, in the order of their lines."""
+    yield from _inspected(case)
+    yield from _described(case)
+
+
+def _inspected(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the states of Docker's containers that were killed for want of memory."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "name", "value"]
+    name = pl.col("name")
+    named = case.scan("params", columns, name.is_in(["OOMKilled", "StartedAt", "FinishedAt"])).head(MOST_ROWS).collect()
+    rows = named.sort("artifact_id", "line_no").to_dicts()
+    if not any(r["name"] == "OOMKilled" and r["value"] == "true" for r in rows):
+        return
+    codes = case.scan("counters", columns, name == "ExitCode").head(MOST_ROWS).collect().to_dicts()
+    for row in rows:
+        if row["name"] != "OOMKilled" or row["value"] != "true":
+            continue
+        near = [r for r in (*rows, *codes) if _same(r, row) and 0 < r["line_no"] - row["line_no"] <= STATE]
+        code = next((r for r in near if r["name"] == "ExitCode"), None)
+        dates = [next((r for r in near if r["name"] == n), None) for n in ("StartedAt", "FinishedAt")]
+        lived = _between(*dates)
+        text = "A container was ended for want of memory (OOMKilled"
+        text += f", exit code {figure(code['value'], 'count')})" if code else ")"
+        text += f", {figure(lived, 's')} after its start" if lived is not None else ""
+        cited = [row, code, *(dates if lived is not None else ())]
+        yield Sighting(
+            "failure",
+            "the last run of a container",
+            text,
+            "exit_code",
+            code["value"] if code else 1.0,
+            "",
+            tuple(
+                Lines(row["artifact_id"], r["line_no"], r["line_no"], "how it ended") for r in cited if r is not None
+            ),
+            **place(row),
+            share=LEADS,
+            seen=({"event": "container-at-memory-limit"},),
+        )
+
+
+def _between(started: Mapping[str, Any] | None, finished: Mapping[str, Any] | None) -> float | None:
+    """Return the seconds between two dates of Docker, None where one is missing, odd, or of year 1 (it has not ended)."""
+    if started is None or finished is None:
+        return None
+    try:
+        begin, end = (datetime.fromisoformat(r["value"][:19]) for r in (started, finished))
+    except ValueError:
+        return None
+    took = (end - begin).total_seconds()
+    return took if 0 <= took <= LONGEST_S else None
+
+
+def _described(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the last states that `kubectl describe` tells."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "name"]
     name = pl.col("name")
     params = case.scan("params", [*columns, "value"], name.is_in(["Last State", "State", "Started", "Finished"]))
@@ -106,7 +168,7 @@ def _end(
         "MiB" if at_limit else "count",
         tuple(Lines(row["artifact_id"], r["line_no"], r["line_no"], "how it ended") for r in cited if r is not None),
         **place(row),
-        share=0.4,
+        share=LEADS if at_limit else ENDED,
         seen=({"event": "container-at-memory-limit" if at_limit else "container-ended"},),
     )
 

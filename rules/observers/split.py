@@ -211,6 +211,9 @@ STEPS: Mapping[str, tuple[str, str]] = {
 }
 """Steps of a request in order, by curl's name: the labels that mean it, and what is done until then."""
 
+LOOK_UP, SLOW_LOOK_UP_S = "time_namelookup", 1.0
+"""Step in which a name is looked up, and from how many seconds on it is slow: name servers answer or fail within one."""
+
 CURL_WORDS = ("namelookup", "appconnect", "pretransfer", "starttransfer")
 """Words of `curl -w` that no other tool has."""
 
@@ -357,10 +360,15 @@ def _steps(row: Mapping[str, Any]) -> list[Part]:
             if value < reached:
                 return []
             durations[name], reached = value - reached, value
-    return [
-        Part(name, STEPS[name][1], s, ({"counter": name, "seconds": round(s, 6)}, {"counter": name}))
-        for name, s in durations.items()
-    ]
+    return [Part(name, STEPS[name][1], s, _step_seen(name, s)) for name, s in durations.items()]
+
+
+def _step_seen(name: str, s: float) -> tuple[Seen, ...]:
+    """Return the names of a step; a look-up of a second or more waits for somebody, whatever the rest takes."""
+    slow: tuple[Seen, ...] = (
+        ({"event": "name-looked-up-for-seconds"},) if name == LOOK_UP and s >= SLOW_LOOK_UP_S else ()
+    )
+    return ({"counter": name, "seconds": round(s, 6)}, *slow, {"counter": name})
 
 
 # --- ended children --------------------------------------------------------------------------------------------------

@@ -75,3 +75,28 @@ def test_a_run_that_completed_and_a_container_that_was_never_started_again() -> 
 
 def test_the_corpus_has_none() -> None:
     assert made((Path(__file__).parents[2] / "corpus" / "text" / "derived-kubectl-top.txt").read_text()) == []
+
+
+INSPECTED = """\
+        "State": {
+            "Status": "exited",
+            "OOMKilled": %s,
+            "Dead": false,
+            "ExitCode": 137,
+            "Error": "",
+            "StartedAt": "2031-03-01T10:00:00.795764356Z",
+            "FinishedAt": "%s"
+        },
+"""
+
+
+def test_the_state_of_a_container_of_docker() -> None:
+    (told,) = made(INSPECTED % ("true", "2031-03-01T10:03:12.171492914Z"))
+    assert told.headline == (
+        "A container was ended for want of memory (OOMKilled, exit code 137), 3 min 12 s after its start"
+    )
+    assert recognise(**told.seen[0])[0].mechanism == "memory-limit"
+    assert [line.line_from for line in told.lines] == [3, 5, 7, 8]
+    assert made(INSPECTED % ("false", "2031-03-01T10:03:12.171492914Z")) == []
+    (running,) = made(INSPECTED % ("true", "0001-01-01T00:00:00Z"))
+    assert running.headline == "A container was ended for want of memory (OOMKilled, exit code 137)"

@@ -367,3 +367,11 @@ def test_a_look_up_of_a_time_out_names_it(took: float, mechanism: str) -> None:
     rows = curl(time_namelookup=took, time_connect=took + 0.01, time_starttransfer=took + 0.02, time_total=took + 0.03)
     (made,) = shown(conn_times=rows)
     assert recognise(**made.seen[0])[0].mechanism == mechanism
+
+
+@pytest.mark.parametrize(("took", "named"), [(1.0, True), (0.99, False)])
+def test_a_name_that_is_looked_up_for_a_second_is_named_outright(took: float, named: bool) -> None:
+    rows = curl(time_namelookup=took, time_connect=took + 0.01, time_starttransfer=took + 0.02, time_total=took + 0.03)
+    (one,) = shown(conn_times=rows)
+    found = [f for seen in one.seen for f in recognise(**seen) if f.strength == "mechanism"]
+    assert bool([f for f in found if f.mechanism == "name-server-slow"]) is named
