@@ -54,6 +54,7 @@ from parsers.formats.general.text.web_records import fields_of, request_of
 from parsers.provenance.prompts import is_lead, prompt_of
 from parsers.tables.rows import State
 from parsers.text.prose import FENCE
+from parsers.text.times import wall_seconds
 
 NAMES_COUNTED = 2000
 """Maximum number of names whose samples are numbered; samples of further names have no number."""
@@ -91,6 +92,15 @@ _DOTNET = re.compile(r"(?P<level>trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,20
 
 _DOTNET_LEVELS = {"trce": "TRACE", "dbug": "DEBUG", "info": "INFO", "warn": "WARN", "fail": "ERROR", "crit": "CRITICAL"}
 
+_ERLANG = re.compile(
+    r"=(?P<level>ERROR|WARNING|INFO|NOTICE|CRITICAL|CRASH|SUPERVISOR|PROGRESS) REPORT==== (?P<day>[0-9]{1,2})-(?P<month>[A-Z][a-z]{2})"
+    r"-(?P<year>[0-9]{4})::(?P<h>[0-9]{2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2}(?:\.[0-9]{1,6})?)(?P<utc> UTC)? ===[ \t]*"
+)
+"""Head of a report of Erlang's logger (RabbitMQ, ejabberd, CouchDB, Riak); its message stands below, to the next blank line."""
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_ERLANG_LEVELS = {"WARNING": "WARN", "PROGRESS": "INFO", "CRASH": "ERROR", "SUPERVISOR": "ERROR"}
+
 Row = dict[str, Any]
 Line = tuple[int, str, bool, Stamp | None]
 """Number, text, whether it is a sentence, and the stamp that it begins with."""
@@ -114,6 +124,8 @@ class Paragraphs:
 
     def take(self, no: int, line: str, written: bool) -> None:
         """Take the next line; `written` tells that it is a sentence."""
+        if self._is_of_erlang(no, line):
+            return
         if not line.strip():
             if (event := self.state.get("event")) is not None and "text" in event and not event["text"]:
                 return  # the message of an event may stand below a blank line
@@ -195,6 +207,53 @@ class Paragraphs:
         if len(self._lines) >= tables.LOOK or (stamp and stacks.SLOW.search(stamp.rest[:LONGEST])):
             self._decide()
 
+    def _is_of_erlang(self, no: int, line: str) -> bool:
+        """Take the head of a report of Erlang, or a line of its message: the first one, with the second if it announces it."""
+        head = _ERLANG.fullmatch(line) if line.startswith("=") and len(line) <= COMMAND else None
+        if head is None and "erlang" not in self.state:
+            return False
+        report = self.state.pop("erlang", None)
+        if report and report["text"] and (head or not line.strip() or not report["announces"]):
+            self._log_of_erlang(report)
+        if head:
+            self.end_paragraph()
+            month = _MONTHS.index(head["month"]) + 1 if head["month"] in _MONTHS else 0
+            day = (int(head["year"]), month, int(head["day"]))
+            t = wall_seconds(*day, int(head["h"]), int(head["m"]), float(head["s"]))
+            level = _ERLANG_LEVELS.get(head["level"], head["level"])
+            at = None if t is None else self._time("wall-utc" if head["utc"] else "wall-local", t, no)
+            self.state["erlang"] = {"level": level, "t": at, "no": no, "text": "", "announces": True}
+            self.read.append(no)
+            return True
+        if not line.strip():
+            return False
+        if report["announces"]:
+            said = line.strip()[:LONGEST]
+            first = not report["text"]
+            report["text"] = said if first else f"{report['text']} {said}"
+            report["no"] = no if first else report["no"]
+            report["announces"] = first and said.endswith(":")
+            if not report["announces"]:
+                self._log_of_erlang(report, no)
+                report["text"] = ""
+        else:
+            self.read.append(no)
+        self.state["erlang"] = report
+        return True
+
+    def _log_of_erlang(self, report: State, until: int | None = None) -> None:
+        found = {"source": "text", "severity": report["level"], "code": None, "text": report["text"]}
+        self._add(
+            "logs",
+            report["no"],
+            t_local=report["t"],
+            line_end=until or report["no"],
+            **found,
+            op=None,
+            elapsed_s=None,
+            ok=None,
+        )
+
     def _after_log(self, no: int, text: str) -> None:
         """Remember that a line of a log came, and what it says if its program tells of a thread that does not get on."""
         self.state["after_log"] = True
@@ -227,6 +286,8 @@ class Paragraphs:
     def end_run(self, last: bool) -> None:
         """Decide about the lines that wait; at the end of the part everything is closed."""
         if last:
+            if (report := self.state.pop("erlang", None)) and report["text"]:
+                self._log_of_erlang(report)
             self.end_paragraph()
         else:
             self._decide()

@@ -306,8 +306,8 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
     `begins` tells that the line is the first of its paragraph, where a stack may begin with a frame.
     """
     bare = line.lstrip(" \t")
-    listed = (" @ 0x" in bare or "% " in bare) and bare[0].isdigit()
-    if bare.startswith(_MAYBE_HEAD) or listed or "[pool " in bare:
+    counted = (" @ 0x" in bare or "% " in bare) and bare[0].isdigit()
+    if bare.startswith(_MAYBE_HEAD) or counted or "[pool " in bare:
         for style in STYLES:
             if style.head and style.head.fullmatch(line):
                 return _headed(style, line, no, pid)

@@ -696,3 +696,35 @@ def test_samples_of_mongostat_are_rows(heading: str, row: str, last: str):
     (found,) = tables_of(f"{heading}\n{row}\n")["rows"]
     assert found["heading"] == heading.split()
     assert found["cells"][-1] == last
+
+
+def test_reports_of_erlang_have_the_first_words_of_their_message():
+    text = """\
+=INFO REPORT==== 8-Jul-2031::08:32:17 ===
+Memory limit set to 196MB of 490MB total.
+
+=ERROR REPORT==== 8-Jul-2031::08:35:18 ===
+closing AMQP connection <0.345.0> (198.51.100.7:51000 -> 198.51.100.8:5672):
+missed heartbeats from client, timeout: 60s
+=WARNING REPORT==== 8-Jul-2031::08:36:18.250 ===
+memory resource limit alarm set on node rabbit@mq1.
+*** Publishers will be blocked until this alarm clears ***
+=CRASH REPORT==== 31-Feb-2031::08:36:18 UTC ===
+  crasher:
+"""
+    rows = tables_of(text)["logs"]
+    assert [(r["line_no"], r["line_end"], r["severity"], r["text"]) for r in rows] == [
+        (2, 2, "INFO", "Memory limit set to 196MB of 490MB total."),
+        (
+            5,
+            6,
+            "ERROR",
+            "closing AMQP connection <0.345.0> (198.51.100.7:51000 -> 198.51.100.8:5672):"
+            " missed heartbeats from client, timeout: 60s",
+        ),
+        (8, 8, "WARN", "memory resource limit alarm set on node rabbit@mq1."),
+        (11, 11, "ERROR", "crasher:"),
+    ]
+    times = [r["t_local"] for r in rows]
+    assert [t - times[0] for t in times[1:3]] == [181.0, 241.25]
+    assert times[3] is None, "there is no such day"
