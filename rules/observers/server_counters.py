@@ -2,8 +2,8 @@
 
 Standing out: less than 90 % of 1,000 looks-up or more found in memory; four fifths of the allowed connections or memory in
 use; evictions, refused connections, deadlocks; more checkpoints on demand than by time; pages written by sessions
-themselves. Normal: the others; ratios, uses, and temporary files and tables on disk are told as measures. Totals since the
-start say nothing of the hour.
+themselves; half a second for a copy of the server (fork). Normal: the others; ratios, uses, and temporary files and tables
+on disk are told as measures. Totals since the start say nothing of the hour.
 Worked example: Redis with keyspace_hits 1000 and keyspace_misses 900000: 0.11 % of the looks-up were hits.
 Cost: a filter by name over the counters, one pass over what is left. Source: Redis INFO; memcached protocol.txt, stats; MySQL
 Reference Manual, Server Status Variables; PostgreSQL documentation, pg_stat_bgwriter, pg_stat_database.
@@ -45,6 +45,9 @@ CONNECTED = ("connected_clients", "curr_connections", "threads_connected", "numb
 LOCKED_PCT = 10.0
 """Part of the requests for locks on tables that wait, from which readers and writers stand in each other's way."""
 
+FORK_S = 0.5
+"""Seconds of a copy of the server from which it is told: nobody is answered meanwhile."""
+
 LARGEST = 1e18
 MOST = 5000
 """Maximum number of counters that are looked at."""
@@ -85,7 +88,15 @@ ON_DEMAND = (("checkpoints_req", "checkpoints_timed"), ("num_requested", "num_ti
 NAMES = frozenset(
     [name for one, other, _ in HITS for name in (one, other)]
     + [name for pair in (*USES, *ON_DEMAND) for name in pair]
-    + [*STILL, "table_locks_waited", "table_locks_immediate", "buffers_backend", "buffers_checkpoint", "buffers_clean"]
+    + [
+        *STILL,
+        "latest_fork_usec",
+        "table_locks_waited",
+        "table_locks_immediate",
+        "buffers_backend",
+        "buffers_checkpoint",
+        "buffers_clean",
+    ]
     + [name for found in ON_DISK for name in found[:3] if name]
 )
 
@@ -127,6 +138,12 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
         if name in of and of[name]["value"] > 0:
             text = f"{of[name]['value']:,.0f} {does} ({of[name]['name']})"
             yield _one((of[name],), text, "events_count", of[name]["value"], "count", 0.0, False, 0.25)
+    if "latest_fork_usec" in of and (took := of["latest_fork_usec"]["value"] / 1e6) >= FORK_S:
+        text = (
+            f"The server stood still for {figure(took, 's')} while it made the last copy of itself (latest_fork_usec)"
+        )
+        made = _one((of["latest_fork_usec"],), text, "fork_s", took, "s", FORK_S, False, 0.6)
+        yield replace(made, seen=({"event": "server-copies-itself"},))
     yield from _table_locks(of)
     yield from _on_disk(of)
     for asked, timed in ON_DEMAND:

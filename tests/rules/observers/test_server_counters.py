@@ -9,6 +9,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.observer import Sighting
 from rules.observers.server_counters import observe
+from rules.signatures.signatures import recognise
 
 
 def counters(**values: float | None) -> list[Sighting]:
@@ -95,3 +96,12 @@ def test_locks_on_tables_that_wait(waited: float, normal: bool) -> None:
 
 def test_locks_of_a_server_that_has_just_begun() -> None:
     assert counters(Table_locks_waited=99.0, Table_locks_immediate=900.0) == []
+
+
+@pytest.mark.parametrize(("usec", "told"), [(500_000.0, True), (499_000.0, False)])
+def test_a_copy_of_the_server_during_which_nobody_is_answered(usec: float, told: bool) -> None:
+    made = counters(latest_fork_usec=usec)
+    assert [s.headline for s in made] == (
+        ["The server stood still for 0.500 s while it made the last copy of itself (latest_fork_usec)"] if told else []
+    )
+    assert not told or recognise(**made[0].seen[0])[0].mechanism == "fork-cost"
