@@ -123,7 +123,11 @@ STYLES = (
             r"[ \t]*(?:(?:Current thread|Thread) (?P<lwp>0x[0-9a-f]+)(?: \[(?P<name>[^\]]*)\])?|Traceback) \(most recent call first\):"
         ),
         _PYTHON_FRAME,
-        (re.compile(r" +(?:<no Python frame>|Garbage-collecting|<built-in .*|\.\.\.)"), _CODE),
+        (
+            re.compile(r" +<built-in method (?:acquire|__enter__) of _thread\.RLock object at remote (?P<waits>0x[0-9a-f]+)>"),
+            re.compile(r" +(?:<no Python frame>|Garbage-collecting|<built-in .*|\.\.\.)"),
+            _CODE,
+        ),
     ),
     Style(
         "python-last",
