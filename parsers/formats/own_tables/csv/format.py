@@ -63,6 +63,9 @@ NAMED = r"^[^=]*\b[A-Za-z_][\w.-]*=[^=]"
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 200
 
+NAMES_VALUES = r"(?i)(?:(?:counter|metric|measure)[ _]?name|metric|counter|__name__)"
+"""Column that names what the only column of values holds, row by row (`dotnet-counters collect`, exports of monitors)."""
+
 FORMATS = tuple(
     Format(
         kind="csv",
@@ -339,14 +342,16 @@ def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
                 contiguous=pl.lit("assumed"),
             ),
         )
+    by_name = next((n for n, name in enumerate(names) if re.fullmatch(NAMES_VALUES, name)), None)
     for n in columns.values:
+        named = by_name is not None and by_name != n and len(columns.values) == 1
         value = rows.select(
             "line_no",
             "t_local",
             "sample",
-            item=label,
+            item=pl.lit(None, pl.String) if named and columns.label == by_name else label,
             grp=pl.lit("csv"),
-            name=pl.lit(names[n]),
+            name=pl.col(f"c{by_name}") if named else pl.lit(names[n]),
             value=_number(f"c{n}", state),
         )
         out.add("counters", value.filter(pl.col("value").is_not_null()))

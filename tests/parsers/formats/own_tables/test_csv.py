@@ -194,3 +194,16 @@ def test_what_other_tools_print_with_separators_is_no_table(content):
 def test_stamps_with_a_comma_between_semicolons_stay_a_table():
     content = "".join(f"2031-02-01 10:00:0{n},250;{n}\n" for n in range(5))
     assert read_bytes(f"when;value\n{content}".encode()).account.kind == "csv"
+
+
+def test_a_column_of_names_says_what_the_only_value_is():
+    content = (
+        b"Timestamp,Provider,Counter Name,Counter Type,Mean/Increment\n"
+        b"11/13/2031 04:26:33,System.Runtime,ThreadPool Queue Length,Metric,379\n"
+        b"11/13/2031 04:26:33,System.Runtime,ThreadPool Thread Count,Metric,71\n"
+    )
+    rows = read_bytes(content).table("counters")
+    assert rows["name"].to_list() == ["ThreadPool Queue Length", "ThreadPool Thread Count"]
+    assert rows["value"].to_list() == [379.0, 71.0]
+    two = read_bytes(b"time,metric,a,b\n2031-01-02 03:04:05,x,1,2\n2031-01-02 03:04:06,y,3,4\n").table("counters")
+    assert set(two["name"]) == {"a", "b"}, "two columns of values have names of their own"
