@@ -74,6 +74,9 @@ HOURS_S = 3600.0
 IN_CALL = re.compile(r"syscall\b.*")
 """States of a goroutine in a call of the system."""
 
+SENDS = re.compile(r"chan send\b.*")
+"""States of a goroutine that hands something to another one, which does not take it."""
+
 FOR_A_LIVING = re.compile(
     r"(?i)loop|listen|serve|accept|watch|recv|receive|poll|wait|scan|tail|notif|netlink|signal|subscri|read|worker|pump|copy|forward|tty|stdin|console|run$"
 )
@@ -483,6 +486,8 @@ def _says(thread: Thread, waited: float | None, sure: bool, chosen: bool = False
         return (_blocked(thread, sure or long),)
     if _module_lock(thread):
         return ({"event": "kernel-module-lock"},)
+    if SENDS.fullmatch(thread.row["state"] or "") and long:
+        return ({"event": "goroutine-cannot-send"},)
     if sure and thread.asks_database:
         return ({"event": "threads-wait-for-database"},)
     if chosen and IN_CALL.fullmatch(thread.row["state"] or "") and (waited or 0.0) >= HOURS_S and thread.own:

@@ -290,3 +290,20 @@ def test_in_a_whole_dump_such_a_call_is_only_a_place() -> None:
         stack(10 * n, f"goroutine {n + 7}", "example.com/shop.work", state="running") for n in range(1, EXCERPT + 2)
     ]
     assert not any({"event": "goroutine-in-call"} in s.seen for s in seen(row, *others))
+
+
+@pytest.mark.parametrize(
+    ("state", "waited", "told"),
+    [
+        ("chan send, 60 minutes", 3_600.0, True),
+        ("chan send (nil chan), 2 minutes", 120.0, True),
+        ("chan send", None, False),
+        ("chan receive, 60 minutes", 3_600.0, False),
+        ("select, 60 minutes", 3_600.0, False),
+    ],
+)
+def test_a_goroutine_that_nobody_takes_anything_from(state: str, waited: float | None, told: bool) -> None:
+    rows = [
+        stack(10 * n, f"goroutine {n}", "example.com/shop.fill.func1", state=state, waited_s=waited) for n in (1, 2)
+    ]
+    assert any({"event": "goroutine-cannot-send"} in s.seen for s in seen(*rows)) is told
