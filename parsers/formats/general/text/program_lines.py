@@ -1,7 +1,8 @@
 r"""Lines without a stamp by which run-times and tools of builds say that something went wrong, each in a form of its own.
 
 An exception with its message (Java, .NET, Python, Ruby, Node.js), a panic of Go or Rust, an end of V8, Python or the Java machine, a
-report of a sanitizer, a step of make, ninja, npm, Gradle or BuildKit that failed, a line of a collector without any stamp.
+report of a sanitizer, a step of make, ninja, npm, Gradle or BuildKit that failed, an alarm of Puma, a warning of Node.js, a line of a
+collector without any stamp.
 
     >>> severity_of_program("Caused by: java.net.ConnectException: Connection refused")
     'error'
@@ -39,12 +40,14 @@ _FAILED = re.compile(
     r"|#[0-9]{1,4} ERROR: .+"
     r"|DAMN ! worker .+"
     r"|Timeout \([0-9:.]{5,20}\)!"
+    r"|\[[0-9]{1,10}\] ! .+"
 )
+_WARNED = re.compile(r"\(node:[0-9]{1,10}\) (?:\[[A-Z0-9_]{3,40}\] )?(?:[A-Za-z]{0,60}Warning): .+")
 _COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
 """A line of HotSpot with decorations of which none is a time (`-Xlog:gc*:::tags`)."""
 
 _MAYBE = re.compile(
-    r"rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|GC\("
+    r"\] ! |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|GC\("
 )
 """What some part of any of these lines looks like; most lines have none of it."""
 
@@ -56,6 +59,8 @@ def severity_of_program(line: str) -> str | None:
 
     >>> severity_of_program("KeyError: 'id'"), severity_of_program("Error"), severity_of_program("app.errors.TimeoutError")
     ('error', None, 'error')
+    >>> severity_of_program("[71] ! Terminating timed out worker: 9"), severity_of_program("(node:7) DeprecationWarning: old")
+    ('error', 'warning')
     >>> severity_of_program("[gc] GC(7) Pause Full (System.gc()) 9M->4M(20M) 8.1ms"), severity_of_program("make: *** [a.o] Error 1")
     ('info', 'error')
     """
@@ -66,6 +71,8 @@ def severity_of_program(line: str) -> str | None:
         return "fatal"
     if _FAILED.fullmatch(text):
         return "error"
+    if _WARNED.fullmatch(text):
+        return "warning"
     if _COLLECTOR.fullmatch(text):
         return "info"
     found = _EXCEPTION.fullmatch(text)
