@@ -119,6 +119,9 @@ PARKED_FRAMES, MOST_PLACES = 5, 2_000
 IDLE_COMM = r"^(?:swapper(?:/\d+)?|\[?idle\]?|wait)$"
 """Names of the thread in which an idle processor runs."""
 
+HOT, BUSY_PCT = "hot threads", 50.0
+"""Event of stacks that are weighted by the share of a processor in %, and the share from which such a thread counts."""
+
 IDLE_CLASS = "idle"
 """Class of wait events in which a session has nothing to do."""
 
@@ -356,6 +359,8 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
     rows = (
         case.scan("profile_stacks", columns)
         .filter(_number("weight").is_not_null())
+        # The busiest threads of a server at rest are not busy.
+        .filter((pl.col("event") != HOT).fill_null(value=True) | (pl.col("weight") >= BUSY_PCT))
         .join(moments(case), on=["artifact_id", "part"], how="anti")
         # A call graph below functions has the same stacks again below each of them.
         .join(listed, on=group, how="anti", nulls_equal=True)
