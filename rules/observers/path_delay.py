@@ -1,7 +1,7 @@
 """How much longer answers to ping take than the path itself: the shortest answer shows what the path needs.
 
-Standing out: answers that take, in the middle, a tenth of a second longer than the shortest one of the same series; where only the
-end of a run is there, its mean against its least. What is longer than the shortest one waited: in a queue on the way, for a radio
+Standing out: answers that take, in the middle, a tenth of a second longer than the shortest one of the same series; where only
+the end of a run is there, its mean against its least. What is longer than the shortest one waited: in a queue on the way, for a radio
 that sleeps, or in a host that answers late. Normal: a path that is long but even, as one over an ocean is; one late first answer.
 Worked example: answers of 28, 45, 288, 318, 330 and 555 ms: the middle one 303 ms, the shortest 28 ms.
 Cost: one pass over the series of ping and the ends of its runs. Source: ping(8) (time, rtt min/avg/max/mdev).
