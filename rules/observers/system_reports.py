@@ -9,14 +9,6 @@ Worked example: "0/700/9 requests for mbufs denied": 709 requests for network bu
 Cost: the first `MOST_ROWS` rows of each artifact. Source: nfsiostat(8); iostat(1M), -En, Solaris;
 fcstat, AIX; netstat(1), vmstat(8), FreeBSD; sar(1M), lanadmin(1M), HP-UX; pmset(1); Microsoft
 Learn: pathping, w32tm, Bug Check Code Reference, DPC guidelines (a routine should take 100 µs at most).
-Standing out: a table that is full or has refused, buffers that were denied, late collisions or half duplex, an interrupt
-routine that ran `ROUTINE_S` or longer, the driver that a debugger names for a stop, a clock that is `OFF_S` off, packets
-lost on a link of a path, processors whose speed the firmware limits, little free memory, a file server whose answers take
-`SLOW_FILE_S`. Normal: figures within those bounds; they are not shown.
-A module of the kernel itself is no driver to blame: the debugger names it where it found nobody else.
-Worked example: "0/700/9 requests for mbufs denied": 709 requests for network buffers were denied.
-Cost: the first `MOST_ROWS` rows of each artifact. Source: netstat(1), vmstat(8), FreeBSD; sar(1M), lanadmin(1M), HP-UX; pmset(1); Microsoft
-Learn: pathping, w32tm, Bug Check Code Reference, DPC guidelines (a routine should take 100 µs at most); nfsiostat(8) of Linux.
 """
 
 from __future__ import annotations
@@ -76,9 +68,6 @@ _PROCESSORS = re.compile(r"(?i)(?:GenuineIntel|AuthenticAMD|hardware)\S*")
 OUTRIGHT = 0.5
 """Share of what leaves no doubt that somebody waited or was refused; how long, no report says."""
 
-SLOW_FILE_S = 0.05
-"""Minimum mean time of an operation of a file server: a disk of its own that is slow, and a long way besides."""
-
 LOST = 0.05
 """Minimum part of the packets that is surely felt: TCP halves its pace at each loss."""
 
@@ -130,8 +119,6 @@ SAYS = {
     ),
     "No Adapter Elements Count": Says("{value} requests found no free element of the adapter {who}", MANY, share=0.3),
     "interrupts of one line": Says("{who} interrupts {value} times a second", STORM, share=0.6),
-    "NFS reads": Says("Reads from {who} took {value} on average (avg exe)", SLOW_FILE_S, unit="s"),
-    "NFS writes": Says("Writes to {who} took {value} on average (avg exe)", SLOW_FILE_S, unit="s"),
     "memory free percentage": Says("{value} of the memory can still be given out", 0.0, 10.0, "%"),
 }
 """By what is counted. Bounds: memory_pressure(1)."""

@@ -7,8 +7,7 @@ Worked example: gstat, `ms/r` of ada2 412.1, of three others 10.9 to 12.0: "ada2
 3 others 11.2 ms".
 Cost: at most `MOST_ROWS` rows. Source: gstat(8); dstat(1); ntpq(8) (offset in ms; 128 ms is the step threshold of ntpd(8)); arcstat(1);
 turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; vm_stat(1) of
-macOS (the first line counts since the boot); zpool-iostat(8), -l; plockstat(1M); Microsoft Learn, Get-Process; VMware,
-turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; MongoDB Database
+macOS (the first line counts since the boot); zpool-iostat(8), -l; plockstat(1M); Microsoft Learn, Get-Process; MongoDB Database
 Tools, mongostat, and WiredTiger, eviction_trigger (95 %) and eviction_dirty_trigger (20 %), from which operations evict pages; VMware,
 vSphere Monitoring and Performance, esxtop: %RDY and %CSTP of a group are sums over its worlds (NWLD), DAVG is the time of the device.
 """
@@ -338,6 +337,8 @@ LISTINGS = (
             ),
         ),
         "process",
+    ),
+    Listing(
         ("insert", "query", "update", "delete", "getmore", "dirty", "used", "vsize"),
         None,
         (

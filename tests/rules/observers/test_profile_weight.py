@@ -351,6 +351,8 @@ def test_a_function_that_a_signature_knows_is_what_that_says() -> None:
     found = known(one.seen)
     assert found is not None
     assert found.mechanism == "kernel-lock"
+
+
 @pytest.mark.parametrize(("pct", "told"), [(50.0, True), (49.0, False)])
 def test_the_busiest_thread_of_a_server_at_rest_is_not_busy(pct: float, told: bool) -> None:
     at_rest = stack(4.0, "org.example.Merge.run", event="hot threads")

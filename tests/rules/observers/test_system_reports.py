@@ -119,28 +119,3 @@ def test_a_healthy_report_is_silent(text: str) -> None:
 def test_late_collisions_are_told_with_the_duplex_mode() -> None:
     text = "Description = lan7 HP PCI Core [100BASE-TX,HD,AUTO,TT=1500]\nLate Collisions       = 31\n"
     assert "lan7 works at half duplex and counts 31 late collisions" in [s.headline for s in seen(text)]
-
-
-NFS = """\
-nas1.example:/vol/home mounted on /home:
-
-           ops/s       rpc bklog
-         812.331          88.122
-
-read:              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)          errors
-                 {ops}       12802.112          32.000        0 (0.0%)          12.331         {exe}          99.112        0 (0.0%)
-write:             ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)
-                 400.122        3296.122           8.000       12 (0.3%)          1.112           2.122
-"""
-
-
-def test_a_file_server_that_answers_late() -> None:
-    (made,) = seen(NFS.format(ops="400.122", exe="111.500"))
-    assert made.headline == "Reads from nas1.example:/vol/home (/home) took 0.112 s on average (avg exe)"
-    assert [line.line_from for line in made.lines] == [7]
-    assert recognise(**made.seen[0])[0].mechanism == "remote-file-wait"
-
-
-@pytest.mark.parametrize(("ops", "exe"), [("400.122", "49.900"), ("0.120", "911.000")])
-def test_a_file_server_that_answers_in_time_or_is_hardly_asked(ops: str, exe: str) -> None:
-    assert seen(NFS.format(ops=ops, exe=exe)) == []

@@ -1,9 +1,9 @@
 r"""Lines in which tools of Windows, macOS, BSD and HP-UX state one figure of the system: `lanadmin`, `sar -v`, `netstat -m`,
-LatencyMon, `!analyze -v`, `pathping`, `w32tm`, `nltest`, `pmset -g therm`, `powermetrics`, `memory_pressure`; `nfsiostat` of Linux.
+LatencyMon, `!analyze -v`, `pathping`, `w32tm`, `nltest`, `pmset -g therm`, `powermetrics`, `memory_pressure`.
 
 Each is a row below `REPORT`: what is counted, of whom, how much, of how much, and the line. A line that belongs to a report and states
 nothing that anybody asks about is read without a row. Source: lanadmin(1M), sar(1M) of HP-UX; netstat(1) of FreeBSD; Microsoft
-Learn, pathping, w32tm, nltest, !analyze; pmset(1), powermetrics(1), memory_pressure(1); LatencyMon's report; nfsiostat(8).
+Learn, pathping, w32tm, nltest, !analyze; pmset(1), powermetrics(1), memory_pressure(1); LatencyMon's report.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ REPORT = "system report"
 """Heading of the rows."""
 
 LONGEST = 300
-
-LEAST_OPS = 1.0
-"""Minimum operations a second of a mount whose times are told: of fewer, one late answer makes the mean."""
 
 _NUMBER = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 _FULL = re.compile(r"(?:\S{1,120} )?(?P<who>proc|file|inode): table is full[ \t]*")
@@ -75,16 +72,6 @@ _FREE = re.compile(r"System-wide memory free percentage: (?P<value>[0-9]{1,3})%[
 _SWAP = re.compile(
     r"(?:vm\.swapusage: )?total = (?P<most>[0-9.]{1,15})M[ \t]+used = (?P<used>[0-9.]{1,15})M[ \t]+free = [0-9.]{1,15}M\b.*"
 )
-_MOUNTED = re.compile(r"(?P<who>\S{1,200}:/\S{0,200}) mounted on (?P<on>/\S{0,200}):[ \t]*")
-_NFS_HEAD = re.compile(
-    r"[ \t]*(?:(?P<op>read|write):[ \t]+)?ops?/s[ \t]+(?:kB/s[ \t]+kB/op[ \t]+retrans[ \t]+avg RTT \(ms\).*|rpc bklog[ \t]*)"
-)
-_NFS_BACKLOG = re.compile(rf"[ \t]*{_NUMBER}[ \t]+{_NUMBER}[ \t]*")
-_NFS_ROW = re.compile(
-    rf"[ \t]*(?P<ops>{_NUMBER})[ \t]+{_NUMBER}[ \t]+{_NUMBER}[ \t]+[0-9]{{1,12}} \({_NUMBER}%\)[ \t]+(?P<rtt>{_NUMBER})[ \t]+(?P<exe>{_NUMBER})\b.*"
-)
-"""Mount, headings and figures of nfsiostat: what a read or write took until it was answered (RTT) and in all (exe)."""
-
 _EVENT = re.compile(
     r"[ \t]*(?P<at>[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}[ \t]+[0-9]{1,2}:[0-9]{2}:[0-9]{2} [AP]M)[ \t]+(?:(?P<program>[A-Za-z][\w.-]{1,60})[ \t]+)?"
     r"(?P<code>[0-9]{1,5})[ \t]+(?P<severity>Critical|Error|Warning|Information)[ \t]+(?P<text>\S.*)"
@@ -142,13 +129,6 @@ def _of_figures(line: str, state: dict[str, Any]) -> list[Stated] | None:
         return [("mbufs denied", "mbufs, clusters", count, None)]
     if found := _CLUSTERS.fullmatch(line):
         return [("mbuf clusters", "mbuf clusters", float(found["used"]), float(found["most"]))]
-    if "nfs" in state:
-        if (op := state.get("nfs_op")) and (found := _NFS_ROW.fullmatch(line)):
-            state.pop("nfs_op")
-            who, took = str(state["nfs"]), float(found["exe"]) / 1e3
-            return [(f"NFS {op}s", who, took, None)] if float(found["ops"]) >= LEAST_OPS else []
-        if _NFS_BACKLOG.fullmatch(line):
-            return []
     if "hops" in state:
         if found := _LINK.fullmatch(line):
             return [("lost on a link", str(state["hops"]), float(found["lost"]), float(found["sent"]))]
@@ -175,12 +155,6 @@ def _of_words(line: str, state: dict[str, Any]) -> list[Stated] | None:
         return [(f"{found['who']} ({found['code']})", found["who"], float(int(found["code"], 16)), None)]
     if (found := _IMAGE.fullmatch(line)) and state.get("stop"):
         return [("bugcheck image", found["who"], 1.0, None)]
-    if found := _MOUNTED.fullmatch(line):
-        state["nfs"] = f"{found['who']} ({found['on']})"
-        return []
-    if "nfs" in state and (found := _NFS_HEAD.fullmatch(line)):
-        state["nfs_op"] = found["op"]
-        return []
     if _STOPPED.fullmatch(line):
         state["stop"] = ""
         return []

@@ -233,6 +233,8 @@ SPUN = """\
 def test_a_tree_of_spindump_is_cut_below_each_thread():
     (made,) = stacks(SPUN + SPUN.replace("Oven.open() + 21 (Bakery", "??? (Bakery").replace("0x4b1", "0x4b2"))[:1]
     assert (made["frames"], made["weight"]) == (["semaphore_wait_continue", "Oven.open()", "start_wqthread"], 500.0)
+
+
 HOT = """\
 ::: {es-1}{aB3}{198.51.100.5}{198.51.100.5:9300}
    Hot threads at 2031-03-01T10:00:00.000Z, interval=500ms, busiestThreads=3, ignoreIdleThreads=true:

@@ -645,6 +645,8 @@ def test_half_a_record_of_a_known_tool_is_no_setting():
     reading = read_bytes(whole + cut)
     assert reading.account.kind == "netdev"
     assert "params" not in reading.tables
+
+
 def test_an_event_that_reads_like_a_sentence_is_a_row():
     said = 'Liveness probe failed: Get "http://10.9.8.7:80/health": context deadline exceeded (Client.Timeout exceeded)'
     text = f"""\
