@@ -39,7 +39,9 @@ class Style:
 
 
 _CODE = re.compile(r"[ \t]{3,}\S.*")
-_PYTHON_FRAME = re.compile(r' *File "(?:[^"]*[/\\])?(?P<file>[^"/\\]*)", line [0-9]+,? in (?P<f>[\w.<>$]+)(?: \(.*\))?')
+_PYTHON_FRAME = re.compile(
+    r'[ \t]*File "(?:[^"]*[/\\])?(?P<file>[^"/\\]*)", line [0-9]+,? in (?P<f>[\w.<>$]+)(?: \(.*\))?'
+)
 _AT = r"(?:at[ \t]+)?"
 _JAVA_NAME = r"[\w$<][\w.$<>/@+-]*[./][\w$<>-]+"
 
@@ -79,6 +81,12 @@ STYLES = (
             re.compile(r"[ \t]+(?P<looks>[0-9]{1,4})/[0-9]{1,4} snapshots sharing following [0-9]+ elements"),
             re.compile(r"[ \t]+unique snapshot"),
         ),
+    ),
+    Style(  # the debugger of the Java machine: jstack -F, jhsdb jstack; its state is that of the machine, not of a monitor
+        "hotspot",
+        re.compile(r"[ \t]*Thread (?P<lwp>[0-9]+): \(state = [A-Z_]+\)"),
+        re.compile(rf"[ \t]+- (?P<f>{_JAVA_NAME})\(.*\) @bci=[0-9]+.*"),
+        (re.compile(r"[ \t]+- (?:locked|waiting (?:on|to (?:re-)?lock)|parking to wait for) .*"),),
     ),
     Style(
         "javacore",
@@ -136,6 +144,13 @@ STYLES = (
         (re.compile(r"(?P<kept>KeyboardInterrupt|Greenlet\w*.*)"), re.compile(r"[ \t]+\S.*")),
         outermost_first=True,
     ),
+    Style(  # hanging_threads: a thread that stood in one line for too long
+        "python-hangs",
+        re.compile(r'-{3,}[ \t]*Thread (?P<lwp>[0-9]+)(?: "(?P<name>[^"]*)")? (?P<state>hangs)[ \t]*-{3,}'),
+        _PYTHON_FRAME,
+        (re.compile(r"[ \t]+\S.*"),),
+        outermost_first=True,
+    ),
     Style(
         "py-spy",
         re.compile(
@@ -155,6 +170,13 @@ STYLES = (
         "lldb",
         re.compile(r"[ \t]*(?:\* )?thread #(?P<lwp>[0-9]+)(?:[:,] .*?(?:name = '(?P<name>[^']*)'.*)?)?"),
         re.compile(r"[ \t]*(?:\* )?frame #[0-9]+: (?:0x[0-9a-f]+ )?(?P<f>[^\s(]+).*"),
+        headless=True,
+    ),
+    Style(
+        "delve",
+        None,
+        re.compile(r"[ \t]*[0-9]+[ \t]+0x[0-9a-f]{8,16} in (?P<f>[A-Za-z_]\S*)"),
+        (re.compile(r"[ \t]+at \S.*:[0-9]+|\.\.\."),),
         headless=True,
     ),
     Style(
@@ -252,7 +274,7 @@ DEADLOCK = re.compile(r"[ \t]*Found (?:one|[0-9]+) Java-level deadlocks?\b.*")
 _MAYBE_HEAD = (
     '"', "#", "goroutine ", "Thread", "thread ", "Current thread", "==> /proc/", "/proc/", "3XMTHREADINFO", "* thread", "* Thread",
     "* frame", "frame #", "stack pointer for", "PID: ", "OS Thread Id", "INFO: task", "task ", "Traceback (most", "^CTraceback", "Stack (most",
-    "[Switching to", "Child",
+    "[Switching to", "Child", "---",
 )  # fmt: skip
 """How a line begins, without its indent, that may be the head of a stack or a frame of a style without heads."""
 
@@ -260,6 +282,7 @@ _HEADLESS = {
     "java": re.compile(rf"[ \t]*{_AT}{_JAVA_NAME}\((?:[\w$.-]*\.(?:java|kt|scala|groovy|clj)[:)].*|.*Native Method\)|Unknown Source\)).*"),
     "gdb": re.compile(r"[ \t]*#0[ \t]+(?:0x[0-9a-f]+ in )?[^\s(]\S*(?: .*?)?\(.*"),
     "lldb": re.compile(r"[ \t]*(?:\* )?frame #0: .*"),
+    "delve": re.compile(r"[ \t]*0[ \t]+0x[0-9a-f]{8,16} in [A-Za-z_][\w./-]*\.\S+"),
     "mdb": re.compile(r"[ \t]*[\w.-]+`\w[\w.]*\+0x[0-9a-f]+\(.*\)"),
     "windows-modules": re.compile(
         r"[ \t]*(?:[0-9]{1,3}(?:,|[ \t])[ \t]*)?[\w.-]{1,60}\.(?i:exe|dll|sys|drv|ocx)(?:![\w:~<>@?$`., *&-]{1,200})?\+0x[0-9a-fA-F]{1,8}[ \t]*"
@@ -279,7 +302,7 @@ SLOW = re.compile(
 
 _OF_THREAD = re.compile(r"\b(?:tid|thread)(?:[ :=#]| id[ :=]){1,2}(?P<lwp>[0-9]{1,10})\b", re.I)
 
-_HEADLESS_BEGIN = ("at ", "#0", "frame #0", "* frame #0")
+_HEADLESS_BEGIN = ("at ", "#0", "frame #0", "* frame #0", "0 ")
 
 _OF_PROCSTAT = re.compile(
     r"[ \t]*(?P<pid>[0-9]{1,10})[ \t]+(?P<lwp>[0-9]{5,10})[ \t]+(?P<name>\S{1,40})[ \t]+(?:\S.{0,40}?)?[ \t](?P<frames>mi_switch\b.*)"

@@ -168,6 +168,24 @@ def test_who_waits_for_whom_in_a_reported_deadlock():
             ["__schedule", "jbd2_log_wait_commit"],
             {"comm": "cp", "pid": 7, "state": "D", "waited_s": 120.0, "kernel": True},
         ),
+        (
+            "Thread 4711: (state = BLOCKED)\n - sun.misc.Unsafe.park(boolean, long) @bci=0 (Compiled frame; information may be imprecise)\n"
+            " - com.shop.Stock.take(int, java.lang.String) @bci=7, line=31 (Interpreted frame)\n",
+            ["sun.misc.Unsafe.park", "com.shop.Stock.take"],
+            {"lwp": 4711, "state": None, "frame_lines": [2, 3]},  # blocked for this machine is any wait
+        ),
+        (
+            "---------           Thread 7592 hangs            ----------\n"
+            '\tFile "C:\\app\\main.py", line 11, in run\n\t\twith lock:\n\tFile "C:\\app\\shared.py", line 4, in __enter__\n\t\tself.acquire()\n',
+            ["__enter__ (shared.py)", "run (main.py)"],
+            {"lwp": 7592, "state": "hangs", "frame_lines": [4, 2]},
+        ),
+        (
+            "0  0x000000000042f1e8 in runtime.gopark\n   at /go/src/runtime/proc.go:292\n"
+            "1  0x0000000000406bcd in main.(*Hub).send\n   at ./hub.go:33\n",
+            ["runtime.gopark", "main.(*Hub).send"],
+            {"lwp": None, "frame_lines": [1, 3]},
+        ),
     ],
     ids=lambda x: x.split("\n", 1)[0][:20] if isinstance(x, str) else None,
 )  # fmt: skip
