@@ -52,8 +52,8 @@ MORE_OF_GDB = (
 )
 """Further lines of gdb: where a frame is, arguments on separate lines, locals, messages of gdb, typed commands."""
 GDB_INFO = (
-    r"^[* \t][ \t]*[0-9]+[ \t]+(?:Thread 0x[0-9a-f]+ \(LWP ([0-9]+)\)|LWP ([0-9]+))(?: \"([^\"]*)\")?[ \t]{1,40}"
-    r"(?:0x[0-9a-f]+ in )?([^ \t(][^(]*)(?:\(|$)"
+    r"^[* \t][ \t]*[0-9]+[ \t]+(?:Thread 0x[0-9a-f]+ \(LWP ([0-9]+)\)|(?:LWP|Thread|process) ([0-9]+)(?: thread 0x[0-9a-f]+)?)"
+    r"(?: \"([^\"]*)\")?[ \t]{1,40}(?:0x[0-9a-f]+ in )?([^ \t(][^(]*)(?:\(|$)"
 )
 GDB_INFO_HEAD = r"^[ \t]*Id[ \t]+Target Id[ \t]+Frame$"
 """Heading of `info threads`, which lists the innermost frame of each thread."""
@@ -99,7 +99,7 @@ def claim(head: Head) -> Claim | None:
         threads = sum(1 for x in first if re.match(GDB_THREAD, x))
         if gdb * 2 > _filled(first) - more and (threads or gdb >= 2):
             return Claim(0.9 if threads else 0.8, f"{gdb} frames of gstack, {threads} threads", "pstack")
-    if "LWP " in text and (standing := sum(1 for x in first if re.match(GDB_INFO, x))) >= 2:
+    if re.search(r"LWP |Thread |process ", text) and (standing := sum(1 for x in first if re.match(GDB_INFO, x))) >= 2:
         return Claim(0.9, f"{standing} threads of gdb's info threads", "pstack")
     process = any(re.match(PROCESS, x) for x in head.lines[:50])
     if process and "0x" in text:

@@ -51,3 +51,15 @@ def test_a_process_of_aix_with_one_thread_has_no_line_of_it():
     text = "7405838: /usr/sbin/ledgerd -D\n0xd0115b38  __fd_poll(??, ??, ??) + 0xb0\n0x10021b40  ask(??, ??) + 0x88\n"
     (row,) = read_bytes(text.encode()).table("profile_stacks").to_dicts()
     assert (row["pid"], row["frames"]) == (7405838, ["__fd_poll", "ask"])
+
+
+def test_a_list_of_threads_may_name_them_by_number_and_their_functions_without_an_address():
+    text = (
+        "(gdb) info threads\n"
+        "  3 Thread 4713  __lll_lock_wait () at ../lowlevellock.S:136\n"
+        "  2 Thread 4712  0x00007f1c2b in nanosleep () at ../syscall-template.S:82\n"
+        "* 1 process 4711 thread 0x1403  0x9001f2 in mach_msg_trap ()\n"
+    )
+    rows = read_bytes(text.encode()).table("profile_stacks")
+    assert rows["lwp"].to_list() == [4713, 4712, 4711]
+    assert rows["leaf"].to_list() == ["__lll_lock_wait", "nanosleep", "mach_msg_trap"]
