@@ -146,6 +146,9 @@ BEGINS = (
 )
 """Beginnings of tnsping's lines in any language, by which lines broken in two are joined."""
 
+_SOURCE = re.compile(r"(?:at|in|from) \S*[/\\.]\S*$")
+"""A place in a program's source, whose number is that of a line."""
+
 
 def claim(head: Head) -> Claim | None:
     """Claim tnsping by its banner, and a list if most lines are a number after the same label."""
@@ -176,6 +179,8 @@ def claim(head: Head) -> Claim | None:
     labels = [_label(m[1]) for m in values if m[1]]
     common, same = Counter(labels).most_common(1)[0] if labels else (None, 0)
     share = len(values) / len(lines)
+    if common is not None and _SOURCE.match(common):
+        return None
     if common is None:
         return (
             Claim(0.4 * share, f"{len(values)} bare numbers in {len(lines)} lines", "list")

@@ -13,3 +13,8 @@ def test_a_number_of_routines_by_their_time_is_no_time() -> None:
 def test_a_report_in_microseconds_is_no_list_of_times() -> None:
     text = "Highest measured interrupt to DPC latency (µs):   900.25\nAverage measured interrupt to DPC latency (µs):   4.5\n"
     assert "conn_times" not in read_bytes(text.encode()).tables
+
+
+def test_places_in_sources_are_no_times() -> None:
+    text = "0  0x000000000042f1e8 in runtime.gopark\n   at /go/src/runtime/proc.go:292\n1  0x0000000000406bcd in main.main\n   at ./m.go:33\n"
+    assert "conn_times" not in read_bytes(text.encode()).tables
