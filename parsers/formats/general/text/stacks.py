@@ -340,7 +340,7 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
                 return _headed(style, line, no, pid)
     for name, frame in _HEADLESS.items():
         if (
-            begins
+            (begins or name == "delve")  # nobody else prints a frame 0 so
             and (bare.startswith(_HEADLESS_BEGIN) or "`" in bare or "+0x" in bare or _JAVA_FILE.search(bare))
             and frame.fullmatch(line)
         ):

@@ -181,10 +181,10 @@ def test_who_waits_for_whom_in_a_reported_deadlock():
             {"lwp": 7592, "state": "hangs", "frame_lines": [4, 2]},
         ),
         (
-            "0  0x000000000042f1e8 in runtime.gopark\n   at /go/src/runtime/proc.go:292\n"
-            "1  0x0000000000406bcd in main.(*Hub).send\n   at ./hub.go:33\n",
+            "(dlv) bt\n 0  0x000000000042f1e8 in runtime.gopark\n    at /go/src/runtime/proc.go:292\n"
+            " 1  0x0000000000406bcd in main.(*Hub).send\n    at ./hub.go:33\n",
             ["runtime.gopark", "main.(*Hub).send"],
-            {"lwp": None, "frame_lines": [1, 3]},
+            {"lwp": None, "frame_lines": [2, 4]},
         ),
     ],
     ids=lambda x: x.split("\n", 1)[0][:20] if isinstance(x, str) else None,
