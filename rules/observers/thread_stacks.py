@@ -95,7 +95,7 @@ SLEEP = re.compile(
     r"(?:[\w.]+/)?(?:(?:jdk\.internal\.misc|sun\.misc)\.Unsafe\.park|java\.util\.concurrent\.locks\.LockSupport\.park\w*"
     r"|java\.util\.concurrent\.locks\.Abstract\w*Synchronizer(?:\$\w+)?\.\w+|java\.lang\.Object\.wait0?"
     r"|java\.util\.concurrent\.ForkJoinPool\.(?:un)?managedBlock|java\.lang\.VirtualThread\.park\w*)"
-    r"|runtime\.(?:gopark\w*|goparkunlock|park_m|semacquire\w*|netpollblock|selectgo|chanrecv\w*|chansend\w*)"
+    r"|runtime\.(?:futex\w*|gopark\w*|goparkunlock|park_m|semacquire\w*|netpollblock|selectgo|chanrecv\w*|chansend\w*)"
     r"|(?:internal/)?sync\.runtime_\w+|internal/poll\.runtime_\w+|sync\.\(\*\w+\)\.\w*Slow"
     r"|_{0,2}(?:GI_+)?(?:lll_lock_wait\w*|futex_\w+|futex|syscall|kernel_vsyscall|lwp_park|cond_wait_queue|thread_wait)"
     r"|cv_wait_sig_swap_core"
@@ -126,9 +126,25 @@ LOCK_FRAME = re.compile(
     r"(?:internal/)?sync\.\(\*(?:RW)?Mutex\)\.(?:R?Lock|lockSlow|rLockSlow)"
     r"|_{0,2}(?:GI_+)?(?:pthread_(?:mutex|rwlock)_\w*lock\w*|lll_lock_wait\w*|psynch_mutexwait|mutex_lock_impl)"
     r"|(?:[\w.]+/)?java\.util\.concurrent\.locks\.(?:ReentrantLock|ReentrantReadWriteLock|StampedLock)(?:\$\w+)?\.\w*[lL]ock\w*"
-    r"|System\.Threading\.Monitor\.(?:Reliable)?Enter"
+    r"|System\.Threading\.Monitor\.(?:Reliable)?Enter|runtime\.lock(?:2|WithRank)?"
+    r"|acquire \([\w.]+\.py\)|__enter__ \(threading\.py\)"
 )
 """Functions that take a lock."""
+
+AT_LOCK = 8
+"""Number of frames from the leaf within which the function stands that takes the lock a thread sleeps for."""
+
+HANGS = "hangs"
+"""State of a thread that stood in one line for too long, as hanging_threads says it."""
+
+BARE_REST = re.compile(
+    r"_{0,2}(?:GI_+)?(?:pthread_cond_(?:timed)?wait\w*|futex_abstimed_wait_\w+|do_futex_wait\w*|sem_(?:timed)?wait|(?:clock_)?nanosleep"
+    r"|sigwait\w*|e?poll(?:_p?wait)?|ppoll|p?select|accept4?|mach_msg(?:2|_overwrite)?(?:_trap)?|workq_kernreturn|kevent\w*)"
+)
+"""Calls in which threads without work rest; without their callers, nothing says that they wait for more than work."""
+
+BARE = "rests, as far as a stack of one function tells, while others wait for locks"
+"""Why a thread is idle of which only the innermost function is listed."""
 
 READ = re.compile(
     r"_{0,2}(?:GI_)*(?:libc_)?(?:read|recv|recvfrom|recvmsg|poll|ppoll|select|pselect|so_recv\w*|pollsys|epoll_wait|port_getn?)"
@@ -179,7 +195,8 @@ NEAR = 3
 """Number of frames from the leaf, and from the interrupted one, in which the wait and the holder of its lock stand."""
 
 PARKED_STATE = re.compile(
-    r"(?:select|chan receive|IO wait|sleep|select \(no cases\)|chan receive \(nil chan\))(?:,.*)?"
+    r"(?:select|chan receive|IO wait|sleep|select \(no cases\)|chan receive \(nil chan\)|GC (?:sweep|scavenge) wait"
+    r"|GC worker \(idle\)|force gc \(idle\)|finalizer wait|cleanup wait|timer goroutine \(idle\))(?:,.*)?"
 )
 """States of goroutines of which a program has many: they wait for the next message."""
 
@@ -235,6 +252,16 @@ class Thread:
         """Return whether it waits for a lock, not for a condition."""
         state = self.row["state"] or ""
         return bool(LOCK_STATE.fullmatch(state)) or any(LOCK_FRAME.fullmatch(f) for f in self.frames[:6])
+
+    @property
+    def sleeps_at_lock(self) -> bool:
+        """Return whether the stack itself says that it waits: a sleep that all waits share, or the report of a hang, below a lock."""
+        if not self.waits_for_lock or not self.frames:
+            return False
+        below = any(LOCK_FRAME.fullmatch(f) for f in self.frames[:AT_LOCK])
+        return below and (
+            self.row["state"] == HANGS or bool(SLEEP.fullmatch(self.frames[0]) and not _mechanism(self.frames[0]))
+        )
 
     @functools.cached_property
     def place(self) -> tuple[str, ...]:
@@ -343,6 +370,10 @@ def _of_dump(listed: Sequence[Thread], told: Sequence[Thread]) -> Iterator[Sight
     if len(parked) < len(stand):
         idle += [(PARKED, t) for t in parked]
         stand = [t for t in stand if t not in set(parked)]
+    bare_ = [t for t in stand if len(t.frames) == 1 and BARE_REST.fullmatch(t.frames[0])]
+    if bare_ and any(t.waits_for_lock for t in stand):
+        idle += [(BARE, t) for t in bare_]
+        stand = [t for t in stand if t not in set(bare_)]
     chosen = len(listed) <= EXCERPT
     sleepers = [t for t in stand if t.sleeps_alone]
     if not chosen and len(_count(sleepers)) == 1 and _workers_at_rest(idle):
@@ -425,6 +456,8 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
     for thread in stand:
         groups.setdefault(thread.place, []).append(thread)
     counted = [(sum(_count(held).values()), where, held) for where, held in groups.items()]
+    # The holder of a lock that is waited for in passing is at work, and would be among them.
+    nobody_works = all(t.waits_for_lock for t in stand)
     for n, where, held in sorted(counted, key=lambda x: (-x[0], _pressing(x[2])))[:MOST]:
         first = max(held, key=lambda t: (finite(t.row, "waited_s") or 0.0, -t.row["line_no"]))
         waited = finite(first.row, "waited_s")
@@ -451,7 +484,10 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
             against_value=float(of),
             share=n / of,
             n=n,
-            seen=(*_says(first, waited, sure=chosen or n >= CONVOY or again > 1, chosen=chosen), *first.names()),
+            seen=(
+                *_says(first, waited, sure=chosen or n >= CONVOY or again > 1 or nobody_works, chosen=chosen),
+                *first.names(),
+            ),
         )
 
 
@@ -482,7 +518,7 @@ def _says(thread: Thread, waited: float | None, sure: bool, chosen: bool = False
     """
     blocked = bool(LOCK_STATE.fullmatch(thread.row["state"] or ""))
     long = (waited or 0.0) >= LONG_S
-    if thread.waits_for_lock and (blocked or long):
+    if thread.waits_for_lock and (blocked or long or thread.sleeps_at_lock):
         return (_blocked(thread, sure or long),)
     if _module_lock(thread):
         return ({"event": "kernel-module-lock"},)
@@ -511,7 +547,7 @@ def _blocked(thread: Thread, sure: bool) -> Seen:
     if not sure:
         return {"event": "thread-blocked-in-passing"}
     go = str(thread.row["comm"] or "").startswith("goroutine ")
-    java = str(thread.row["state"] or "").startswith("BLOCKED")
+    java = str(thread.row["state"] or "").startswith("BLOCKED") or any("java." in f for f in thread.frames[:NEAR])
     return {"event": "goroutine-blocked" if go else "java-thread-blocked" if java else "thread-blocked"}
 
 

@@ -307,3 +307,37 @@ def test_a_goroutine_that_nobody_takes_anything_from(state: str, waited: float |
         stack(10 * n, f"goroutine {n}", "example.com/shop.fill.func1", state=state, waited_s=waited) for n in (1, 2)
     ]
     assert any({"event": "goroutine-cannot-send"} in s.seen for s in seen(*rows)) is told
+
+
+@pytest.mark.parametrize(
+    ("frames", "state", "event"),
+    [
+        (
+            (
+                "sun.misc.Unsafe.park",
+                "java.util.concurrent.locks.LockSupport.park",
+                "java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock.lock",
+                "com.shop.Cache.get",
+            ),
+            None,
+            "java-thread-blocked",
+        ),
+        (("runtime.futex", "runtime.futexsleep", "runtime.lock", "runtime.addtimer"), None, "thread-blocked"),
+        (("acquire (bars.py)", "run (bars.py)"), "hangs", "thread-blocked"),
+        (("acquire (bars.py)", "run (bars.py)"), "active", None),  # it may be there in passing
+        (("sun.misc.Unsafe.park", "java.util.concurrent.FutureTask.get", "com.shop.Cache.get"), None, None),
+    ],
+)
+def test_a_sleep_below_a_lock_says_outright_what_it_waits_for(
+    frames: tuple[str, ...], state: str | None, event: str | None
+) -> None:
+    (made,) = seen(stack(1, "a", *frames, state=state))
+    assert [s["event"] for s in made.seen if "event" in s] == ([event] if event else [])
+
+
+def test_threads_of_which_only_a_rest_is_listed_are_idle_beside_those_at_a_lock() -> None:
+    rows = [stack(n, None, "pthread_cond_wait", lwp=n) for n in (1, 2, 3)]
+    at_lock = [stack(n, None, "__lll_lock_wait", lwp=n) for n in (4, 5)]
+    made = seen(*rows, *at_lock)
+    assert [(s.kind, s.value) for s in made] == [("standing", 2.0), ("idle", 3.0)]
+    assert [s.kind for s in seen(*rows)] == ["standing"]  # nothing says that they rest
