@@ -83,9 +83,11 @@ def rank(head: Head, command: str | None = None, kinds: Collection[str] | None =
     """Collect the claims of all formats, or of those of some kinds, on a head; strongest first, ties by kind and
     variant.
 
-    A command at a prompt above the lines makes a claim stronger but never makes a claim.
+    A command at a prompt above the lines makes a claim stronger; a format may also compare the lines with what it asks for.
     """
     ranked = []
+    if command and head.command != command:
+        head = replace(head, command=command)
     for module in modules() if kinds is None else _modules_of(frozenset(kinds)):
         claim: Claim | None = module.claim(head)
         if claim is None or claim.strength <= 0:

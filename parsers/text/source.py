@@ -115,6 +115,8 @@ class Head:
     lines: list[str]
     name: str = ""
     whole: bool = True
+    command: str = ""
+    """Command at the prompt above the lines: it may say what columns they have, but lines that do not fit are not claimed."""
     known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
     """Cache of what was recognised: a head is examined during layout and again before its part is read."""
 

@@ -1,7 +1,7 @@
 r"""Process listings: ps of every system, and ptree.
 
 Tools: ps(1) of Solaris, Linux, AIX, HP-UX, FreeBSD, NetBSD and macOS in any column set whose header names PID (-ef, -elf, aux, -o
-lists, forests), without a header the forms of -ef and aux; ptree(1) of Solaris and Linux-like trees by indent; snapshots
+lists, forests), without a header the forms of -ef and aux and what the command above asks for with -o; ptree(1) of Solaris and Linux-like trees by indent; snapshots
 under collectors' marks. Capture: `ps -eo user,pid,ppid,nlwp,vsz,rss,pcpu,etime,s,args` or `ps -elf`.
 
 Samples::
@@ -31,7 +31,15 @@ import polars as pl
 from parsers.clocks.snapshots import MARK, marked
 from parsers.columns import grid
 from parsers.declarations import Claim, Format
-from parsers.formats.processes.shared.process_columns import HEADING, facts, heading_of, rows, secrets
+from parsers.formats.processes.shared.process_columns import (
+    HEADING,
+    facts,
+    fits,
+    heading_of,
+    rows,
+    secrets,
+    typed_heading,
+)
 from parsers.tables.rows import State, Tables, line_span
 from parsers.text.source import Head, Source
 
@@ -110,6 +118,8 @@ def claim(head: Head) -> Claim | None:
             below = [x for x in head.lines[number : number + 6] if x]
             if not below or any(re.search(r"(?:^|[ \t])[0-9]+(?:[ \t]|$)", x) for x in below):
                 return Claim(0.93 if below else 0.6, f"header of ps in line {number}", _system(words, head.text))
+    if "ps " in head.command and (asked := _asked(head)):
+        return asked
     filled = [x for x in head.lines[:LOOKED_AT] if x and not re.match(MARK, x)]
     probe = filled[:4]
     if not any(re.match(EF, x) or re.match(AUX, x) or re.match(EF_GONE, x) or re.match(TREE, x) for x in probe):
@@ -125,6 +135,22 @@ def claim(head: Head) -> Claim | None:
                 _system(form.split(), head.text),
             )
     return _tree(filled)
+
+
+def _asked(head: Head) -> Claim | None:
+    """Claim rows with the columns that the command above asks for, from which a filter took the header away."""
+    heading = typed_heading(head.command)
+    below = [x for x in head.lines[:LOOKED_AT] if x]
+    hits = sum(1 for x in below if fits(x, heading)) if heading else 0
+    if heading is None or hits == 0 or hits * 2 <= len(below):
+        return None
+    asleep = any(re.search(r"(?:^|[ \t])D[sl+<NL]*(?:[ \t]|$)", x) for x in below)
+    system = _system(heading.split(), head.text)
+    return Claim(
+        0.85 if hits > 1 else 0.7,
+        f"{hits} rows with the columns of the command",
+        "linux" if asleep and system == "solaris" else system,  # no state of Solaris is called D
+    )
 
 
 def _tree(filled: list[str]) -> Claim | None:
@@ -184,6 +210,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
             _parse_tree(frame, out, state)
             continue
         frame = marked(frame, out, state)
+        if "heading" not in state and (asked_for := typed_heading(source.hints.command or "")):
+            state["heading"] = asked_for
         is_header = pl.col("line").str.contains(HEADING)
         lines = grid.under(frame.filter(~pl.col("is_mark")), pl.when(is_header).then(pl.col("line")), state)
         heads = lines.filter("is_heading")

@@ -207,6 +207,49 @@ HEADING = rf"^[ \t]*(?:(?:{_WORDS})[ \t]+)*PID(?:[ \t]+(?:{_WORDS}))+$"
 """A header line of ps, prstat or top; valid in Rust's and Python's syntax."""
 
 
+_TYPED_WORDS = {
+    **{
+        word: heading
+        for heading, words in {
+            "PID": "pid tgid", "PPID": "ppid", "LWP": "lwp tid spid", "USER": "user euser uname", "RUSER": "ruser", "UID": "uid euid",
+            "GROUP": "group egroup", "S": "s state", "STAT": "stat", "WCHAN": "wchan nwchan", "CMD": "cmd args command",
+            "COMM": "comm ucmd ucomm fname", "%CPU": "pcpu %cpu c", "%MEM": "pmem %mem", "RSS": "rss rssize rsz", "VSZ": "vsz vsize",
+            "TIME": "time cputime", "ELAPSED": "etime", "START": "start stime start_time lstart bsdstart", "NLWP": "nlwp thcount",
+            "PRI": "pri priority opri", "NI": "ni nice", "PSR": "psr", "CLS": "cls class policy", "RTPRIO": "rtprio", "TTY": "tty tt tname",
+            "F": "f flag flags", "SZ": "sz", "ADDR": "addr", "PGID": "pgid pgrp", "SID": "sid sess session",
+        }.items()
+        for word in words.split()
+    },
+}  # fmt: skip
+"""Headings of the columns that `ps -o` is asked for by their names."""
+
+_ASKED = re.compile(r"(?:^|[\s|;(/#$])ps\s(?P<options>[^|;>]*)")
+_LIST = re.compile(r"(?:^|\s)(?:-?[A-Za-z]*o|--format[= ]|-?-o)\s?(?P<names>[a-z%][\w%:=,]*)")
+
+
+def typed_heading(line: str) -> str | None:
+    """Return the header that ps prints for the columns that a command asks for; None if the line is no such command.
+
+    A filter behind the command may have taken the header away.
+
+    >>> typed_heading("# ps -eopid,state,wchan:32,cmd | awk '$2 ~ /D/'"), typed_heading("$ ps axo stat,pid,comm | grep ^D")
+    ('PID S WCHAN CMD', 'STAT PID COMM')
+    >>> typed_heading("# ps -ef | grep D")
+    """
+    asked = _ASKED.search(line)
+    if asked is None:
+        return None
+    names = [n for m in _LIST.finditer(asked["options"]) for n in m["names"].split(",") if n]
+    words = [_TYPED_WORDS.get(re.split("[:=]", n)[0]) for n in names]
+    known = [w for w in words if w is not None]
+    return " ".join(known) if len(known) == len(words) and heading_of(known) else None
+
+
+def fits(line: str, heading: str) -> bool:
+    """Decide whether a line is a row under a header, without blank cells."""
+    return re.fullmatch(r"[ \t]*" + r"[ \t]+".join(_KINDS[k] for _, k in columns(heading)), line) is not None
+
+
 def rows(lines: pl.DataFrame, heading: str, raw: str | None) -> tuple[pl.DataFrame, list[int]]:
     """Read the rows under a header; return them with one text column for each name, and the lines placed by position.
 

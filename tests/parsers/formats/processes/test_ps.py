@@ -142,3 +142,22 @@ def test_freebsd_calls_it_mwchan():
 def test_threads_of_a_java_machine_have_names_with_blanks(command, name):
     text = f"  PID STAT COMMAND\n  411 R    {command}\n"
     assert read_bytes(text.encode()).table("ps")["comm"].to_list() == [name]
+
+
+def test_rows_without_a_header_have_the_columns_of_the_command() -> None:
+    text = (
+        "# ps axo stat,pid,user,wchan:20,comm | grep ^D\n"
+        "D     4711 root     rpc_wait_bit_killable ls\nDs    4712 anna     jbd2_log_wait_commit bash\n"
+    )
+    reading = read_bytes(text.encode())
+    rows = reading.table("ps")
+    assert rows.select("pid", "state", "login", "wchan", "comm").rows() == [
+        (4711, "D", "root", "rpc_wait_bit_killable", "ls"),
+        (4712, "Ds", "anna", "jbd2_log_wait_commit", "bash"),
+    ]
+    assert reading.account.account.unknown == 0
+
+
+def test_lines_that_do_not_fit_the_columns_of_the_command_are_none() -> None:
+    text = "# ps -eo pid,stat,cmd | sort\nthe list is long today\nand nobody reads it\n"
+    assert "ps" not in read_bytes(text.encode()).tables
