@@ -94,6 +94,21 @@ def known(seen: Iterable[Seen]) -> Signature | None:
     return next((found[0] for one in seen if (found := recognise(**one))), None)
 
 
+ASKED_CALLERS = 2
+"""Number of callers above a sleeping lock or event of the kernel that are asked what is waited for."""
+
+
+def callers_first(frames: Iterable[str]) -> list[str]:
+    """Return functions of the kernel, leaf first, with the callers of a sleeping lock or event before it.
+
+    Everybody passes through the lock; whose lock it is says its caller, if a signature knows one of the nearest.
+    """
+    held = list(frames)
+    above = [f for f in held if not ON_THE_WAY.fullmatch(SUFFIX.sub("", f))]
+    asked = [found for f in above[:ASKED_CALLERS] if (found := known(names_of(f, True))) and found.mechanism]
+    return [*above, *(f for f in held if f not in above)] if asked else held
+
+
 def idle_reason(seen: Iterable[Seen]) -> str | None:
     """Return why a place is idle: the nearest signature that says more than a remark is one of idleness."""
     for one in seen:

@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import NAMED_FRAMES, ON_THE_WAY, SUFFIX, names_of
+from rules.observers.frames import NAMED_FRAMES, ON_THE_WAY, SUFFIX, callers_first, names_of
 from rules.observers.log_times import KERNEL_REPORT, quoted
 from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
 from rules.observers.thread_stacks import SWITCH
@@ -42,6 +42,7 @@ REPORT = re.compile(
     r"task (?P<task>.+?):(?P<pid>\d+) (?:is )?blocked (?:on .+? )?for more than (?P<s>\d+) seconds"
     r"|soft lockup - (?P<cpu>CPU ?#?\d+) stuck for (?P<s2>\d+) ?s!?(?: \[(?P<task2>.+?):(?P<pid2>\d+)\])?"
     r"|task:(?P<dumped>\S+)\s+state:(?P<state>[DR])\b"
+    r"|(?<!\S)(?P<dumped2>\S{1,15})\s+(?P<state2>[DR])\s+(?:[0-9a-f]{8,16}\s+|running task\s+)?\d+\s+\d+\s+\d+\s+0x[0-9a-f]{8}\b"
     r"|(?P<hard>hard LOCKUP on cpu \d+)|(?P<rcu>rcu\w*:? .*?(?:self-)?detected (?:expedited )?stalls?)",
     re.I,
 )
@@ -114,11 +115,13 @@ def kernel_reports(case: CaseTables) -> Iterator[Sighting]:
     for row in rows.collect(engine="streaming").iter_rows(named=True):
         if not (made := REPORT.search(row["text"])):
             continue
-        who = made["task"] or made["task2"] or made["cpu"] or made["hard"] or made["rcu"] or made["dumped"]
-        what = "blocked" if made["task"] else {"D": "waiting", "R": "running"}.get(made["state"] or "", "stuck")
-        if made["dumped"] and (row["artifact_id"], made["dumped"]) == last and row["line_no"] - at <= HEADER:
+        dumped_ = made["dumped"] or made["dumped2"]
+        who = made["task"] or made["task2"] or made["cpu"] or made["hard"] or made["rcu"] or dumped_
+        state = (made["state"] or made["state2"] or "").upper()
+        what = "blocked" if made["task"] else {"D": "waiting", "R": "running"}.get(state, "stuck")
+        if dumped_ and (row["artifact_id"], dumped_) == last and row["line_no"] - at <= HEADER:
             last = (None, "")
-            continue  # newer kernels say the state of the task below the report of it
+            continue  # the kernel says the state of the task below the report of it
         if made["task"]:
             last, at = (row["artifact_id"], made["task"]), row["line_no"]
         limit = made["s"] or made["s2"]
@@ -151,7 +154,7 @@ def _below(case: CaseTables, row: Mapping[str, Any]) -> Below:
     lines = case.scan("logs", ["line_no", "text"], near & pl.col("text").is_not_null()).sort("line_no")
     for line, text in lines.collect(engine="streaming").iter_rows():
         if found := REPORT.search(text):
-            if found["dumped"] and line - row["line_no"] <= HEADER and not sure and not guessed:
+            if (found["dumped"] or found["dumped2"]) and line - row["line_no"] <= HEADER and not sure and not guessed:
                 continue
             break
         if "IRQ>" in text:
@@ -196,7 +199,7 @@ def _report(what: str, held: Sequence[Reported], share: float, told_s: float) ->
     lasted = f" for {at_least}{figure(longest, 's')}" if longest is not None else ""
     times = f", reported {len(rows):,} times" if len(rows) > 1 else ""
     stamps = [row["t_local"] for row in rows if row["t_local"] is not None]
-    at = [seen for f in frames[:NAMED_FRAMES] for seen in names_of(f, kernel=True)]
+    at = [seen for f in callers_first(frames[:NAMED_FRAMES]) for seen in names_of(f, kernel=True)]
     artifact = int(rows[0]["artifact_id"])
     head = [Lines(artifact, r["line_no"], r["line_no"], "report of the kernel") for r in rows[:REPORTS]]
     head += [Lines(artifact, line, line, quoted(text, 80)) for line, text, _ in below.head.values()]

@@ -102,6 +102,7 @@ UNITS |= dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0)
 
 KERNEL_REPORT = (
     r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall|task:\S+\s+state:[DR]\b"
+    r"|\S\s+(?-i:[DR])\s+(?:[0-9a-f]{8,16}\s+|running task\s+)?\d+\s+\d+\s+\d+\s+0x[0-9a-f]{8}\b"
 )
 """First lines of the kernel's reports of what stands still; `standing-still` tells their seconds with what is below."""
 

@@ -27,6 +27,7 @@ from rules.observers.frames import (
     ON_THE_WAY,
     SUFFIX,
     bare,
+    callers_first,
     finite,
     idle_reason,
     known,
@@ -293,7 +294,8 @@ class Thread:
 
     def names(self) -> tuple[Seen, ...]:
         """Return by which names signatures may know the stack; of a leaf whose side is known, only those of that side."""
-        return (*names_of(self.frames[0], self.row["kernel"]), *stack_names(self.frames[1:])) if self.frames else ()
+        frames = callers_first(self.frames) if self.row["kernel"] else self.frames
+        return (*names_of(frames[0], self.row["kernel"]), *stack_names(frames[1:])) if frames else ()
 
 
 @functools.lru_cache(maxsize=20_000)

@@ -328,3 +328,31 @@ def test_threads_in_calls_of_a_database_are_not_idle() -> None:
     # A server's own thread reads in the same functions, for its next command.
     server = ("poll", "vio_io_wait", "vio_read", "my_net_read", "do_command", "handle_connection")
     assert [s.kind for s in seen(profile_stacks=[thread(n, *server, pid=7) for n in (1, 2, 3)])] == ["idle"]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "nfsd            D ffff8801fb354000     0  2145      2 0x00000000",
+        "nfsd            D    0 2145      2 0x80004000",
+        "nfsd            D ffff8801     0  2145      2 0x00000000",
+    ],
+)
+def test_older_kernels_list_a_task_without_words(state: str) -> None:
+    texts = [state, "Call Trace:", " schedule+0x3c/0xa0", " fuse_wait_aborted+0x62/0x90"]
+    (made,) = seen(logs=[{"line_no": n, "text": text} for n, text in enumerate(texts, 1)])
+    assert made.headline == "nfsd was waiting in fuse_wait_aborted, as the kernel reports"
+
+
+def test_the_caller_says_whose_lock_a_task_waits_for() -> None:
+    texts = [
+        "INFO: task cp:7 blocked for more than 120 seconds.",
+        "cp              D ffff8801fb354000     0  7      2 0x00000000",
+    ]
+    lock = [" __mutex_lock_slowpath+0x1/0x2", " mutex_lock+0x1/0x2"]
+    rows = [{"line_no": n, "text": t} for n, t in enumerate([*texts, *lock, " nfs4_set_client+0x1/0x2"], 1)]
+    (made,) = seen(logs=rows)
+    assert made.seen[0] == {"stack": "nfs4_set_client"}
+    rows = [{"line_no": n, "text": t} for n, t in enumerate([*texts, *lock, " my_driver_ask+0x1/0x2"], 1)]
+    (made,) = seen(logs=rows)
+    assert made.seen[0] == {"stack": "__mutex_lock_slowpath"}
