@@ -42,6 +42,15 @@ OF_ONE_LISTING = (("standing-still", "standing"), ("standing-still", "asleep"), 
 A function has a share of each event of a profile: one subject counts once, by the larger.
 """
 
+PROFILED = ("profile", "work")
+"""Kinds of what owns a profile: one function, or several of one kind."""
+
+HUNG = "hung"
+"""Kind of a task that the kernel reports after two minutes."""
+
+IN_SLEEP = {"asleep": 3, "lockup": 2, "standing": 2}
+"""Least number of processes, tasks or stacks at one place by the kind of the observation: a single one may pass."""
+
 CLEARED_DB = -10
 """Decibans of a clearing finding from which it excludes what it clears."""
 
@@ -209,6 +218,7 @@ def _explanation(
     quiet: Mapping[str, Sequence[str]],
 ) -> Explanation:
     layer, hypothesis = owed
+    named = any(r["strength"] == "mechanism" or _is_plain(mechanism, r) for r in rows)
     silent = quiet.get(hypothesis, ())
     weak = (f"{', '.join(silent)} looked at the same host and stayed quiet",) if silent else ()
     return Explanation(
@@ -219,11 +229,25 @@ def _explanation(
         tuple(rows),
         weight,
         felt,
-        any(r["strength"] == "mechanism" for r in rows),
+        named,
         _independent(rows),
         tuple(dict.fromkeys(against)),
         weak,
     )
+
+
+def _is_plain(mechanism: Mechanism, row: Row) -> bool:
+    """Return whether a name that only fits is plain enough: half of a profile, or a sleep of most of those with work.
+
+    The kernel reports a task as hung only after minutes, so that one is enough.
+    """
+    if (row["share"] or 0.0) < HALF and row["kind"] != HUNG:
+        return False
+    profile = row["observer"] == "profile-weight" and row["kind"] in PROFILED
+    asleep = row["observer"] == "standing-still" and (
+        row["kind"] == HUNG or (row["n"] or 0) >= IN_SLEEP.get(row["kind"], 9)
+    )
+    return ("profile" in mechanism.plain_in and profile) or ("sleep" in mechanism.plain_in and asleep)
 
 
 def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:

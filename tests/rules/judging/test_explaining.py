@@ -30,7 +30,9 @@ FULL = replace(FLUSH, mechanism="full-node", is_="a node is full", brings=("reso
 LATE = replace(NAMES, mechanism="late-answer", contradicted_by=(Contradiction("no answer", mechanism="no-answer"),))
 NONE = replace(NAMES, mechanism="no-answer", contradicted_by=(Contradiction("an answer", mechanism="late-answer"),))
 BUSY = replace(FLUSH, mechanism="busy-machine", ordinary=True)
-ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY)
+SPIN = replace(FLUSH, mechanism="kernel-lock", is_="processors spin", layer="os_kernel", plain_in=("profile",))
+ASLEEP = replace(FLUSH, mechanism="remote-file-wait", is_="a file server is slow", plain_in=("sleep",))
+ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, SPIN, ASLEEP)
 
 
 @pytest.fixture(autouse=True)
@@ -236,3 +238,31 @@ def test_what_may_have_brought_the_lead_is_no_rival() -> None:
     late = seen(1, "resolver-timeout", seconds=6.0)
     assert led(late, seen(2, "full-node", seconds=8.0, strength="shape")) == "resolver-timeout"
     assert led(late, seen(2, "flush-wait", seconds=8.0, strength="shape")) is None
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "share", "observer", "kind", "more", "leads"),
+    [
+        ("kernel-lock", 0.5, "profile-weight", "profile", {}, True),
+        ("kernel-lock", 0.49, "profile-weight", "profile", {}, False),
+        (
+            "kernel-lock",
+            0.9,
+            "standing-still",
+            "standing",
+            {"n": 9},
+            False,
+        ),  # a sleep for a lock says nothing of its holder
+        ("flush-wait", 0.9, "profile-weight", "profile", {}, False),
+        ("remote-file-wait", 0.5, "standing-still", "asleep", {"n": 3}, True),
+        ("remote-file-wait", 0.5, "standing-still", "asleep", {"n": 2}, False),
+        ("remote-file-wait", 0.5, "standing-still", "lockup", {"n": 2}, True),
+        ("remote-file-wait", 1.0, "standing-still", "lockup", {"n": 1}, False),
+        ("remote-file-wait", 0.5, "standing-still", "hung", {"n": 1}, True),
+    ],
+)
+def test_where_nobody_is_in_passing_a_name_that_fits_is_enough(
+    mechanism: str, share: float, observer: str, kind: str, more: dict[str, Any], leads: bool
+) -> None:
+    made = led(part(1, share, kind, observer, mechanism=mechanism, strength="shape", **more))
+    assert made == (mechanism if leads else None)
