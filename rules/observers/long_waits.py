@@ -26,7 +26,7 @@ from rules.observers.log_steps import absences, named_steps
 from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import handshakes, silences, turns
-from rules.observers.talk import Talk, around
+from rules.observers.talk import Talk, around, in_vain, owed
 from rules.observers.time_limits import time_limits
 from rules.observers.timed_steps import STARTUP
 from rules.observers.traced import calls, middle, on, seen, union
@@ -117,6 +117,8 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
     groups.sort(key=lambda rows: -rows["own_s"][0])
     said = around(case, [g.row(0, named=True) for g in groups[:MOST] if g["kind"][0] in TALKS])
     made = _made(case, [g.row(0, named=True) for g in groups[:MOST]])
+    polled = [row for g in groups[:MOST] if (row := g.row(0, named=True))["name"] in POLLS]
+    vain = in_vain(case, polled)
     for rows in groups:
         worst = rows
         first = worst.row(0, named=True)
@@ -132,6 +134,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         headline += talk.words
         whole = spans.get((first["artifact_id"], first["pid"]))
         seconds = union(rows)
+        known_by = seen(first, seconds=round(first["own_s"], 6))
         yield Sighting(
             "wait",
             on(first),
@@ -157,7 +160,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             seconds=seconds,
             of_s=max(whole, seconds) if whole else None,
             n=rows.height,
-            seen=(*_random(first), *seen(first, seconds=round(first["own_s"], 6))),
+            seen=(*_random(first), *(owed(known_by) if (first["artifact_id"], first["line_no"]) in vain else known_by)),
         )
 
 

@@ -11,6 +11,9 @@ import polars as pl
 
 from parsers.secrets.words import without_secrets
 from rules.derived.derived_table import CaseTables
+from rules.observers.traced import calls
+from rules.signatures.mechanisms import mechanisms
+from rules.signatures.signatures import Seen, recognise
 from rules.walking.threads import READ_NAMES, WRITE_NAMES
 
 NEAR = 400
@@ -95,3 +98,45 @@ def _around(rows: list[dict[str, Any]], wait: Mapping[str, Any]) -> Talk:
         Said(before["line_no"], asked) if asked else None,
         Said(after["line_no"], answered) if after and answered else None,
     )
+
+
+IN_VAIN: Seen = {"event": "answer-timed-out"}
+"""The event of a wait that its own time limit ended after a question."""
+
+
+def in_vain(case: CaseTables, waits: Iterable[Mapping[str, Any]]) -> set[tuple[int, int]]:
+    """Return by artifact and line the waits, ended by their time limit, before which the conversation was asked last.
+
+    What was sent need not be printed. A conversation that has answered, answers a later wait, or was never asked owes nothing.
+    """
+    listed = [w for w in waits if w["ret"] == 0 and w["conv"] is not None]
+    if not listed:
+        return set()
+    near = pl.any_horizontal(
+        (pl.col("artifact_id") == w["artifact_id"])
+        & pl.col("pid").eq_missing(pl.lit(w["pid"], pl.Int64))
+        & pl.col("line_no").is_between(w["line_no"] - NEAR, w["line_no"] + NEAR)
+        for w in listed
+    )
+    talks = pl.col("name").is_in([*WRITE_NAMES, *READ_NAMES]) & (pl.col("ret") > 0)
+    before: dict[tuple[int, int], tuple[int, str]] = {}
+    after: dict[tuple[int, int], tuple[int, str]] = {}
+    for batch in calls(case, talks & near):
+        for row in batch.select("artifact_id", "conv", "line_no", "name").iter_rows(named=True):
+            said = (row["line_no"], row["name"])
+            for w in listed:
+                key = (w["artifact_id"], w["line_no"])
+                if (row["artifact_id"], row["conv"]) != (w["artifact_id"], w["conv"]):
+                    continue
+                if said[0] < key[1]:
+                    before[key] = max(before.get(key, said), said)
+                else:
+                    after[key] = min(after.get(key, said), said)
+    late = {key for key, (_, name) in after.items() if name in READ_NAMES}
+    return {key for key, (_, name) in before.items() if name in WRITE_NAMES and key not in late}
+
+
+def owed(found: tuple[Seen, ...]) -> tuple[Seen, ...]:
+    """Return the names of a wait in vain with its event, unless a signature says more than that somebody else is waited for."""
+    named = [s.mechanism for one in found for s in recognise(**one) if s.mechanism]
+    return found if any(not mechanisms()[m].follow for m in named) else (*found, IN_VAIN)

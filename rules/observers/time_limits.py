@@ -13,7 +13,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import FELT_S, Lines, Sighting, figure, place
-from rules.observers.talk import Talk, around
+from rules.observers.talk import Talk, around, in_vain, owed
 from rules.observers.traced import calls, on, seen
 from rules.walking.targets import ACCEPTS
 from rules.walking.threads import OWN_S
@@ -58,7 +58,8 @@ def time_limits(case: CaseTables) -> Iterator[Sighting]:
         for _, part in rows.group_by([*PLACE_COLUMNS, "name", "target"], maintain_order=True)
     ]
     groups.sort(key=lambda part: -float(part["limit_s"].sum()))
-    said = around(case, [part.row(0, named=True) for part in groups])
+    firsts = [part.row(0, named=True) for part in groups]
+    said, vain = around(case, firsts), in_vain(case, firsts)
     for part in groups:
         first = part.row(0, named=True)
         seconds = float(part["limit_s"].sum())
@@ -69,6 +70,7 @@ def time_limits(case: CaseTables) -> Iterator[Sighting]:
             if talk.asked is None
             else (Lines(first["artifact_id"], talk.asked.line, talk.asked.line, f"asked: {talk.asked.text}"),)
         )
+        names = seen(first, seconds=round(first["limit_s"], 6))
         yield Sighting(
             "wait",
             on(first),
@@ -87,5 +89,5 @@ def time_limits(case: CaseTables) -> Iterator[Sighting]:
             seconds=seconds,
             of_s=whole[first["artifact_id"]],
             n=part.height,
-            seen=seen(first, seconds=round(first["limit_s"], 6)),
+            seen=owed(names) if (first["artifact_id"], first["line_no"]) in vain else names,
         )

@@ -58,3 +58,24 @@ def test_what_says_nothing() -> None:
     assert told(CONNECT, poll(5000, dur_hi_s=5.0, elapsed_s=5.0, t_local=1.0, stamp="start")) == [], "it is timed"
     assert told(CONNECT, {"name": "listen", "args": "4, 5"}, poll(5000)) == [], "a server waits for its next caller"
     assert told() == []
+
+
+SEND = {"name": "sendmsg", "args": "3, {msg_name=NULL, ...}, 0", "fd": 3, "ret": 45}
+READ = {"name": "recvmsg", "args": "3, {msg_name=NULL, ...}, 0", "fd": 3, "ret": 9}
+BUS = CONNECT | {"peer_ip": None, "peer_port": None, "path": "/run/agent.sock"}
+
+
+@pytest.mark.parametrize(
+    ("calls", "owed"),
+    [
+        ((BUS, SEND, poll(25000)), True),
+        ((BUS, SEND, READ, poll(25000)), False),  # it has answered, and owes nothing
+        ((BUS, SEND, poll(1000), READ), False),  # it answers the next of several waits
+        ((BUS, SEND, poll(1000), SEND, poll(1000)), True),
+        ((BUS, poll(25000)), False),  # nobody was asked
+        ((CONNECT, SEND, poll(5000)), False),  # a name server: that says more
+    ],
+)
+def test_who_was_asked_and_did_not_answer_owes_the_time(calls: tuple[dict[str, Any], ...], owed: bool) -> None:
+    (one,) = told(*calls)
+    assert ({"event": "answer-timed-out"} in one.seen) is owed
