@@ -4,6 +4,8 @@ Stands out: a table of `strace -c` without -w: its seconds are those that the ke
 waits for locks are nearly absent from it, and its shares say nothing about where the wall time went. That it is so is
 proven by a sleep of less than `NO_SLEEP_S`; where no option and no sleep tells, it is said as the default. Normal: a table
 of wall time (-w).
+A second thing stands out: nearly all calls are of one kind that waits or looks. An event loop reads or writes between its
+polls, so polls, locks and clocks alone are a loop without progress, or threads that fight for one lock.
 Worked example: nanosleep 1 call, 0.000041 s, of 0.000512 s of all calls: a sleep of 41 us is none.
 Cost: one aggregation over the tables. Source: strace(1), -c and -w ("Summarise the time difference between the beginning and
 end of each system call. The default is to summarise the system time").
@@ -11,7 +13,7 @@ end of each system call. The default is to summarise the system time").
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -30,11 +32,61 @@ NO_SLEEP_S = 5e-5
 """Maximum mean seconds of a sleep that is only the kernel's work for it: the timer slack lets each sleep end up to 50 us
 late (prctl(2), PR_SET_TIMERSLACK), and the tracer's two stops make the shortest one longer than that."""
 
+ALONE, MANY = 0.9, 50_000
+"""Minimum part of all calls, and number, of a call that waits or looks: threads that wake twenty times a second to find
+nothing make 40 such calls a second, and nobody counts for twenty minutes."""
+
+LOOKS = frozenset({"clock_gettime", "gettimeofday", "time", "times", "getrusage", "sched_yield", "yield", "getpid"})
+"""Calls that only look, or give the processor to others."""
+
 NAMED = 4
 """Maximum number of calls that a sentence names."""
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield calls that wait or look and are nearly all of a table, then once per table what it does not count."""
+    yield from _alone(case)
+    yield from _uncounted(case)
+
+
+def _alone(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the calls that wait or look and are nearly all that is made."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "section", "pid", "name", "n", "errors"]
+    rows = case.scan("syscall_totals", columns, pl.col("n") > 0)
+    all_ = pl.col("n").sum().over("artifact_id", "part", "pid", "section")
+    found = (
+        rows.filter(pl.col("section").fill_null("call") == "call")
+        .with_columns(all_.alias("all"))
+        .filter(
+            pl.col("name").is_in([*POLLS, *LOCKS, *LOOKS]),
+            pl.col("n") >= MANY,
+            pl.col("n") >= ALONE * pl.col("all"),
+        )
+        .sort("n", descending=True)
+        .head(3)
+        .collect(engine="streaming")
+    )
+    for row in found.iter_rows(named=True):
+        share = min(1.0, row["n"] / row["all"])
+        failed = f", {row['errors']:,} of them failed" if row["errors"] else ""
+        yield Sighting(
+            "alone",
+            row["name"],
+            f"{figure(100 * share, '%')} of all calls are {row['name']}: {row['n']:,} times{failed}, and hardly anything is read or written",
+            "calls_count",
+            float(row["n"]),
+            "count",
+            (Lines(row["artifact_id"], row["line_no"], row["line_end"] or row["line_no"], row["name"]),),
+            **place(row),
+            against="a loop that moves data between its waits",
+            against_value=ALONE * row["all"],
+            share=share,
+            n=int(row["n"]),
+            seen=({"event": "calls-without-progress"}, {"call": row["name"]}),
+        )
+
+
+def _uncounted(case: CaseTables) -> Iterator[Sighting]:
     """Yield once per table what it does not count."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "section", "name", "n", "errors", "total_s", "total_kind", "pct"]
     rows = case.scan("syscall_totals", columns, pl.col("pct").is_not_null() & pl.col("total_s").is_between(0, 1e9))

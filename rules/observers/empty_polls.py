@@ -1,8 +1,10 @@
-"""What is asked for without waiting? Polls with a time-out of 0 that find nothing, again and again.
+"""What is asked for without waiting? Polls with a time-out of 0 that find nothing, or that find what nobody takes.
 
 Stands out: a thread that made at least `LOOP` such polls and hardly anything else: reads of clocks, timers, signals and
 calls that would have waited (EAGAIN) bring it no further. Normal: fewer, which are told as a measure from `FEW` on; a thread
 that also waits, or that moves data between its polls, looks whether more has come while it works (an event loop with work).
+A poll that says at once that descriptors are ready brings no further either if nothing is read, written or closed between
+the polls: it will say so again. That needs other calls in the trace, which may show polls alone.
 Worked example: 40 times `epoll_wait(7, [], 64, 0) = 0` and 80 times clock_gettime: 40 polls, share 1.0 of the calls.
 Cost: one aggregation over the calls by thread. Source: epoll_wait(2), poll(2), select(2): a time-out of 0 returns at once;
 read(2), EAGAIN.
@@ -10,13 +12,15 @@ read(2), EAGAIN.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, place
 from rules.walking.targets import POLLS
+from rules.walking.threads import READ_NAMES
 from rules.writing.process_words import number_words
 
 OBSERVER = Observer(
@@ -68,27 +72,58 @@ NOTHING = [
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield threads that poll without waiting, those with most polls first."""
-    name, err = pl.col("name"), pl.col("err")
-    polls = name.is_in(POLLS)
-    empty = (polls & err.is_null() & (pl.col("ret") == 0) & pl.col("args").str.contains(ZERO)).fill_null(value=False)
-    nothing = name.is_in(NOTHING) | err.is_in(["EAGAIN", "EWOULDBLOCK"]).fill_null(value=False)
+    polls, done = pl.col("name").is_in(POLLS), pl.col("err").is_null()
+    empty = polls & done & (pl.col("ret") == 0) & pl.col("args").str.contains(ZERO)
+    yield from _loops(case, empty.fill_null(value=False), "nothing", _found_nothing, "poll-without-waiting")
+    ready = (polls & done & (pl.col("ret") > 0)).fill_null(value=False)
+    yield from (
+        made
+        for made in _loops(case, ready, "something is ready", _took_nothing, "poll-ready-ignored", 1)
+        if not made.normal
+    )
+
+
+def _found_nothing(row: Mapping[str, Any]) -> str:
+    return f"called {row['call']} {row['n']:,} times with a time-out of 0 and found nothing each time"
+
+
+def _took_nothing(row: Mapping[str, Any]) -> str:
+    return f"called {row['call']} {row['n']:,} times, was told each time that something is ready, and took nothing"
+
+
+def _loops(
+    case: CaseTables,
+    futile: pl.Expr,
+    role: str,
+    words: Callable[[Mapping[str, Any]], str],
+    event: str,
+    least: int = 0,
+) -> Iterator[Sighting]:
+    """Yield the threads that do hardly anything but polls that are `futile`, with at least `least` other calls."""
+    name, line = pl.col("name"), pl.col("line_no")
+    at_end = name.is_in(READ_NAMES) & (pl.col("ret") == 0) & pl.col("err").is_null()
+    nothing = name.is_in(NOTHING) | pl.col("err").is_in(["EAGAIN", "EWOULDBLOCK"]).fill_null(value=False)
+    nothing |= at_end.fill_null(value=False)  # the end of what can be read comes again as well
     key = [*PLACE_COLUMNS, "pid", "lwp"]
-    line = pl.col("line_no")
     found = (
         case.scan("syscalls", [*key, "line_no", "t_local", "name", "args", "ret", "err"], name.is_not_null())
         .group_by(key)
         .agg(
-            empty.sum().alias("n"),
-            (~empty & ~nothing).sum().alias("others"),
+            futile.sum().alias("n"),
+            (~futile & ~nothing).sum().alias("others"),
             pl.len().alias("all"),
-            name.filter(empty).mode().sort().first().alias("call"),
-            name.filter(~empty).mode().sort().first().alias("other"),
-            line.filter(empty).bottom_k(CITED).sort().alias("firsts"),
-            line.filter(empty).max().alias("last"),
-            pl.col("t_local").filter(empty).min().alias("t_from"),
-            pl.col("t_local").filter(empty).max().alias("t_to"),
+            name.filter(futile).mode().sort().first().alias("call"),
+            name.filter(~futile).mode().sort().first().alias("other"),
+            line.filter(futile).bottom_k(CITED).sort().alias("firsts"),
+            line.filter(futile).max().alias("last"),
+            pl.col("t_local").filter(futile).min().alias("t_from"),
+            pl.col("t_local").filter(futile).max().alias("t_to"),
         )
-        .filter((pl.col("n") >= FEW) & (pl.col("others") <= IN_BETWEEN * pl.col("n")))
+        .filter(
+            (pl.col("n") >= FEW)
+            & (pl.col("others") <= IN_BETWEEN * pl.col("n"))
+            & (pl.col("all") - pl.col("n") >= least)
+        )
         .sort("n", *key, descending=[True, *[False] * len(key)], nulls_last=True)
         .head(THREADS)
         .collect(engine="streaming")
@@ -101,11 +136,11 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         yield Sighting(
             "poll",
             row["call"],
-            f"{whose} called {row['call']} {row['n']:,} times with a time-out of 0 and found nothing each time; {beside}",
+            f"{whose} {words(row)}; {beside}",
             "empty_polls_count",
             float(row["n"]),
             "count",
-            tuple(Lines(row["artifact_id"], no, no, f"{row['call']}, nothing") for no in cited),
+            tuple(Lines(row["artifact_id"], no, no, f"{row['call']}, {role}") for no in cited),
             **place(row),
             t_from=row["t_from"],
             t_to=row["t_to"],
@@ -113,6 +148,6 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             against_value=float(LOOP),
             share=(row["all"] - row["others"]) / row["all"],
             n=row["n"],
-            seen=({"event": "poll-without-waiting"},) if row["n"] >= LOOP else (),
+            seen=({"event": event},) if row["n"] >= LOOP else (),
             normal=row["n"] < LOOP,
         )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
-from rules.observers.counted_calls import observe
+from rules.observers.counted_calls import MANY, observe
 from rules.observers.observer import Sighting
 
 
@@ -48,3 +48,17 @@ def test_where_nothing_proves_it_the_default_is_told(
 def test_a_table_of_wall_time_or_of_another_tool_is_normal() -> None:
     assert seen(("nanosleep", 1, 1.0), kind="wall") == []
     assert seen(("nanosleep", 1, 1.0), pct=None) == []
+
+
+@pytest.mark.parametrize(
+    ("calls", "told"),
+    [
+        ((("futex", MANY, 0.7),), True),
+        ((("futex", MANY - 1, 0.7),), False),  # idle threads that were counted for minutes
+        ((("epoll_wait", MANY, 0.7), ("read", MANY // 2, 0.7)), False),  # an event loop with work
+        ((("read", MANY, 0.7),), False),  # it moves data
+    ],
+)
+def test_calls_that_only_wait_or_look_make_no_progress(calls: tuple[tuple[str, int, float], ...], told: bool) -> None:
+    made = [s for s in seen(*calls) if s.kind == "alone"]
+    assert [s.seen[0] for s in made] == ([{"event": "calls-without-progress"}] if told else [])

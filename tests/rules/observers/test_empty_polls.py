@@ -67,3 +67,30 @@ def test_forms_of_a_time_out_of_nothing(name: str, args: str, empty: bool) -> No
 
 def test_polls_that_found_something_are_work() -> None:
     assert seen(*[{**EMPTY, "ret": 1}] * 40) == []
+
+
+READY: Call = {"name": "epoll_wait", "args": "4, {{EPOLLIN, {u32=20, u64=20}}}, 32, 998", "ret": 1}
+READ: Call = {"name": "read", "args": '20, "a", 64', "ret": 1}
+
+
+def test_what_is_ready_and_not_taken_is_told_again_at_once() -> None:
+    (made,) = seen(*[READY, CLOCK] * LOOP)
+    assert made.headline == (
+        f"process 7 called epoll_wait {LOOP} times, was told each time that something is ready, and took nothing;"
+        f" of its {LOOP} other calls most are clock_gettime"
+    )
+    assert made.seen == ({"event": "poll-ready-ignored"},)
+
+
+def test_the_end_of_a_connection_is_read_again_and_again() -> None:
+    (made,) = seen(*[READY, {"name": "read", "args": '20, "", 64', "ret": 0}] * LOOP)
+    assert made.seen == ({"event": "poll-ready-ignored"},)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [[READY, READ] * 40, [READY] * 40, [READY, CLOCK] * (LOOP - 1)],
+    ids=["it is taken", "only polls are traced", "few"],
+)
+def test_what_is_ready_and_taken_is_an_event_loop(calls: list[Call]) -> None:
+    assert seen(*calls) == []

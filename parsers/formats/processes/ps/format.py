@@ -1,7 +1,8 @@
 r"""Process listings: ps of every system, and ptree.
 
 Tools: ps(1) of Solaris, Linux, AIX, HP-UX, FreeBSD, NetBSD and macOS in any column set whose header names PID (-ef, -elf, aux, -o
-lists, forests), without a header the forms of -ef and aux and what the command above asks for with -o; ptree(1) of Solaris and Linux-like trees by indent; snapshots
+lists, forests), without a header the forms of -ef and aux, and what the command above asks for with -o;
+ptree(1) of Solaris and Linux-like trees by indent; snapshots
 under collectors' marks. Capture: `ps -eo user,pid,ppid,nlwp,vsz,rss,pcpu,etime,s,args` or `ps -elf`.
 
 Samples::
