@@ -24,7 +24,7 @@ from rules.walking.targets import LOCKS, POLLS, SLEEPS
 OBSERVER = Observer(
     "counted-calls",
     "What does a table of counted calls leave out?",
-    ("syscall_totals",),
+    ("syscall_totals", "counters"),
     {"linux": "strace -c -w -f -p PID; strace -f -T -tt -p PID"},
 )
 
@@ -54,9 +54,20 @@ def _alone(case: CaseTables) -> Iterator[Sighting]:
     columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "section", "pid", "name", "n", "errors"]
     rows = case.scan("syscall_totals", columns, pl.col("n") > 0)
     all_ = pl.col("n").sum().over("artifact_id", "part", "pid", "section")
+    tables = rows.filter(pl.col("section").fill_null("call") == "call").with_columns(all_.alias("all"))
+    # An aggregation of DTrace by probefunc is such a table, without errors.
+    counted = case.scan("counters", [*PLACE_COLUMNS, "part", "sample", "grp", "line_no", "line_end", "item", "value"])
+    sums = counted.filter(
+        pl.col("grp").str.starts_with("aggregation"), pl.col("value").is_between(1, 1e15)
+    ).with_columns(
+        pl.col("value").sum().over("artifact_id", "part", "sample", "grp").cast(pl.Int64).alias("all"),
+        pl.col("value").cast(pl.Int64).alias("n"),
+        pl.col("item").alias("name"),
+        pl.lit(None, pl.Int64).alias("errors"),
+    )
+    kept = [*PLACE_COLUMNS, "line_no", "line_end", "name", "n", "errors", "all"]
     found = (
-        rows.filter(pl.col("section").fill_null("call") == "call")
-        .with_columns(all_.alias("all"))
+        pl.concat([tables.select(kept), sums.select(kept)], how="vertical_relaxed")
         .filter(
             pl.col("name").is_in([*POLLS, *LOCKS, *LOOKS]),
             pl.col("n") >= MANY,

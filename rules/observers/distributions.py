@@ -12,6 +12,7 @@ middle of each bucket, as `hist_modes`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.derived.hist_modes import UNITS
+from rules.observers.frames import names_of
 from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
 
 OBSERVER = Observer(
@@ -46,6 +48,9 @@ LATE: Mapping[str, tuple[float, str, str]] = {
 
 A turn of a disk with 7,200 turns a minute takes 8.3 ms; a thread that is alone on its processor waits for some microseconds.
 """
+
+OF_FUNCTION = re.compile(r'^\d+ functions? for "(?:[\w./-]+:)?(?P<name>[A-Za-z_]\w*)"')
+"""What funclatency of bcc says that it times, where that is one function."""
 
 HALF = 0.5
 """Minimum part of the sum that far values hold to stand out: they, not the usual ones, take the time."""
@@ -105,6 +110,11 @@ def _sighting(held: pl.DataFrame) -> Sighting | None:
         late = made.filter(pl.col("lo") >= middle["lo"])
         n_far, share, stands = float(late["n"].sum()), float(late["sum"].sum()) / float(made["sum"].sum()), True
         text = f"{who}: {n_far:,.0f} of {total:,.0f} {took} {_bucket(middle)} and more, the slowest {_bucket(last)}"
+    of = OF_FUNCTION.match(str(last["agg"])) if unit_s is not None else None
+    if of and not stands and unit_s is not None and most["lo"] * unit_s >= FELT_S / 10:
+        # Somebody chose this function, and the usual call of it takes as long as a disk does.
+        late = made.filter(pl.col("lo") >= most["lo"])
+        n_far, share, stands = float(late["n"].sum()), float(late["sum"].sum()) / float(made["sum"].sum()), True
     lines = {most["line_no"]: "most values", last["line_no"]: "largest values"}
     return Sighting(
         "distribution",
@@ -121,7 +131,7 @@ def _sighting(held: pl.DataFrame) -> Sighting | None:
         against_value=total,
         share=min(1.0, share) if stands else None,
         n=int(n_far if stands else total),
-        seen=({"event": event},) if slow else (),
+        seen=({"event": event},) if slow else names_of(of["name"]) if of and stands else (),
         normal=not stands,
     )
 

@@ -62,3 +62,13 @@ def test_a_table_of_wall_time_or_of_another_tool_is_normal() -> None:
 def test_calls_that_only_wait_or_look_make_no_progress(calls: tuple[tuple[str, int, float], ...], told: bool) -> None:
     made = [s for s in seen(*calls) if s.kind == "alone"]
     assert [s.seen[0] for s in made] == ([{"event": "calls-without-progress"}] if told else [])
+
+
+def test_an_aggregation_of_dtrace_counts_calls_as_well() -> None:
+    rows = [
+        {"line_no": n, "grp": "aggregation 1", "item": item, "value": value, "sample": 1}
+        for n, (item, value) in enumerate((("readv", 9.0), ("kevent", float(MANY))), 1)
+    ]
+    (made,) = observe(Case.of_tables({"counters": rows}))
+    assert (made.subject, made.value, made.lines[0].line_from) == ("kevent", float(MANY), 2)
+    assert list(observe(Case.of_tables({"counters": [r | {"grp": "queue"} for r in rows]}))) == []

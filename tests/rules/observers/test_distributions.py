@@ -73,3 +73,17 @@ def test_ready_threads_stand_out_if_half_wait_for_a_processor(lo: float, stands:
     assert bool(made.seen) is stands
     (other,) = seen((512, 900, 40), (lo, 2_048, 60), agg="usecs")
     assert other.normal
+
+
+@pytest.mark.parametrize(
+    ("agg", "lo", "known"),
+    [
+        ('1 functions for "compact_zone" msecs', 16, True),
+        ('1 functions for "compact_zone" msecs', 8, False),  # shorter than anybody would chase
+        ('2 functions for "vfs_*" msecs', 16, False),  # no single function
+    ],
+)
+def test_a_function_that_somebody_timed_is_named_if_its_usual_call_is_long(agg: str, lo: float, known: bool) -> None:
+    (made,) = seen((0, 2, 3), (lo, lo + 16, 9), unit="ms", agg=agg, key1=None)
+    assert ({"stack": "compact_zone"} in made.seen) is known
+    assert made.normal is not known

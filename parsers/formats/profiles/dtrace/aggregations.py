@@ -85,6 +85,13 @@ def claim(head: Head) -> Claim | None:
         frames = sum(1 for x in filled if re.match(FRAME, x))
         if frames >= 2 and frames * 2 > len(filled) and not any("lwp#" in x for x in filled[:200]):
             return Claim(0.85, f"{frames} frames of module`function", "aggregation")
+    if "dtrace" in text or "dtrace" in head.command:
+        asked = next((n for n, x in enumerate(filled[:20]) if re.search(PROGRAM, x)), None)
+        if asked is not None or re.search(PROGRAM, head.command):
+            below = filled if asked is None else filled[asked + 1 :]
+            scalars = sum(1 for x in below if re.match(SCALAR, x) and len(x.split()) <= 4)
+            if scalars >= 2 and scalars * 2 > len(below):
+                return Claim(0.8, f"{scalars} keys with a value under a program of dtrace", "aggregation")
     heads = [x for x in filled[:60] if "TIME (" in x or x.endswith(("COUNT", "BYTES"))]
     if heads or any(x.startswith("^C") for x in filled[:60]):
         scalars = sum(1 for x in filled if x[-1].isdigit() and re.match(SCALAR, x) and len(x.split()) <= 4)

@@ -199,3 +199,12 @@ def test_a_histogram_of_bcc_is_called_what_the_tool_traces() -> None:
         ("run queue latency usecs", "us")
     }
     assert set(read_bytes(text.split("\n\n")[1].encode()).table("hist")["agg"]) == {"usecs"}
+
+
+def test_counts_under_the_program_that_made_them_need_no_other_sign() -> None:
+    text = (
+        "sudo dtrace -n 'syscall:::entry /pid == $target/ {\n    @num[probefunc] = count();\n}' -p 711\n\n"
+        "  readv                             34\n  kevent                       5004735\n"
+    )
+    reading = read_bytes(text.encode())
+    assert reading.table("counters").select("item", "value").rows() == [("readv", 34.0), ("kevent", 5004735.0)]
