@@ -32,7 +32,10 @@ NONE = replace(NAMES, mechanism="no-answer", contradicted_by=(Contradiction("an 
 BUSY = replace(FLUSH, mechanism="busy-machine", ordinary=True)
 SPIN = replace(FLUSH, mechanism="kernel-lock", is_="processors spin", layer="os_kernel", plain_in=("profile",))
 ASLEEP = replace(FLUSH, mechanism="remote-file-wait", is_="a file server is slow", plain_in=("sleep",))
-ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, SPIN, ASLEEP)
+WORK = replace(
+    FLUSH, mechanism="program-compute", is_="a program computes", layer="client_app", plain_in=("busy-profile",)
+)
+ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, SPIN, ASLEEP, WORK)
 
 
 @pytest.fixture(autouse=True)
@@ -266,3 +269,21 @@ def test_where_nobody_is_in_passing_a_name_that_fits_is_enough(
 ) -> None:
     made = led(part(1, share, kind, observer, mechanism=mechanism, strength="shape", **more))
     assert made == (mechanism if leads else None)
+
+
+@pytest.mark.parametrize(
+    ("complaint", "leads"),
+    [
+        ("the program takes a whole processor", True),
+        ("everything is slow", False),
+        (None, False),
+        ("slow, and the CPUs are idle", False),
+    ],
+)
+def test_what_a_program_computes_is_a_fault_only_if_processors_are_the_complaint(
+    complaint: str | None, leads: bool
+) -> None:
+    made = led(
+        part(1, 0.6, "work", "profile-weight", mechanism="program-compute", strength="shape"), complaint=complaint
+    )
+    assert made == ("program-compute" if leads else None)
