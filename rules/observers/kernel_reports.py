@@ -25,6 +25,7 @@ from rules.observers.frames import NAMED_FRAMES, ON_THE_WAY, SUFFIX, callers_fir
 from rules.observers.log_times import KERNEL_REPORT, quoted
 from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
 from rules.observers.thread_stacks import SWITCH
+from rules.signatures.signatures import recognise
 
 ROWS = 20_000
 """Maximum number of first lines of reports of one artifact that are looked at."""
@@ -50,6 +51,9 @@ REPORT = re.compile(
 
 FRAME = re.compile(r"(?:^|\s|RIP: 0010:)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
 """A function in a call trace of a log."""
+
+IN_MODULE = re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(\w+)")
+"""The module behind a function of a call trace."""
 
 PROCESSOR_AT = re.compile(r"\b(?:RIP: 0010:|EIP:|(?:e?pc|PC) (?:is at|:) |NIP \[)")
 """The line that says which function a processor was in."""
@@ -91,6 +95,8 @@ class Below:
     frames: dict[str, int] = field(default_factory=dict)
     head: dict[str, tuple[int, str, Mapping[str, str]]] = field(default_factory=dict)
     """Line, text and parts of the lines `task`, `kernel`, `hardware`, `work` and `period`."""
+    modules: list[str] = field(default_factory=list)
+    """Modules of the kernel in which the functions of the trace are, leaf first."""
     ticks: list[tuple[int, int, int]] = field(default_factory=list)
     """Line, processor, and ticks that it got in the period."""
 
@@ -165,6 +171,8 @@ def _below(case: CaseTables, row: Mapping[str, Any]) -> Below:
         for name in FRAME.findall(text):
             if name not in SWITCH:
                 held.setdefault(name, line)
+        if held is sure and (module := IN_MODULE.search(text)):
+            below.modules.append(module[1])
     below.frames = {**at, **(sure or ({} if at else interrupt or guessed))}
     return below
 
@@ -200,6 +208,12 @@ def _report(what: str, held: Sequence[Reported], share: float, told_s: float) ->
     times = f", reported {len(rows):,} times" if len(rows) > 1 else ""
     stamps = [row["t_local"] for row in rows if row["t_local"] is not None]
     at = [seen for f in callers_first(frames[:NAMED_FRAMES]) for seen in names_of(f, kernel=True)]
+    if (
+        what in ("blocked", "waiting")
+        and below.modules
+        and not any(s.mechanism for one in at for s in recognise(**one))
+    ):
+        at.append({"event": "stands-in-module", "group": below.modules[0]})
     artifact = int(rows[0]["artifact_id"])
     head = [Lines(artifact, r["line_no"], r["line_no"], "report of the kernel") for r in rows[:REPORTS]]
     head += [Lines(artifact, line, line, quoted(text, 80)) for line, text, _ in below.head.values()]

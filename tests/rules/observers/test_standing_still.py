@@ -356,3 +356,13 @@ def test_the_caller_says_whose_lock_a_task_waits_for() -> None:
     rows = [{"line_no": n, "text": t} for n, t in enumerate([*texts, *lock, " my_driver_ask+0x1/0x2"], 1)]
     (made,) = seen(logs=rows)
     assert made.seen[0] == {"stack": "__mutex_lock_slowpath"}
+
+
+def test_the_module_says_what_is_waited_for_where_no_signature_knows_the_functions() -> None:
+    texts = ["INFO: task nfsd:7 blocked for more than 120 seconds.", " schedule+0x1/0x2"]
+    rows = [{"line_no": n, "text": t} for n, t in enumerate([*texts, " my_unheard_of_wait+0x1/0x2 [spl]"], 1)]
+    (made,) = seen(logs=rows)
+    assert {"event": "stands-in-module", "group": "spl"} in made.seen
+    rows = [{"line_no": n, "text": t} for n, t in enumerate([*texts, " jbd2_log_wait_commit+0x1/0x2 [jbd2]"], 1)]
+    (made,) = seen(logs=rows)
+    assert not any("group" in one for one in made.seen)

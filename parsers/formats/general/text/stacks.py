@@ -49,13 +49,14 @@ STYLES = (
     Style(
         "java",
         re.compile(
-            r'[ \t]*(?:#(?P<no>[0-9]+)[ \t]+)?"(?P<name>[^"]{0,200})"(?::|(?(no)|(?=.* (?:prio|tid|nid|os_prio|Id)=)).*)'
+            r'[ \t]*(?:#(?P<no>[0-9]+)[ \t]+)?"(?P<name>[^"]{0,200})"(?::|(?(no)|(?=.* (?:prio|tid|nid|os_prio|Id)=| - Thread t@)).*)'
         ),
         re.compile(rf"[ \t]*{_AT}(?P<f>{_JAVA_NAME})\(.*\).*"),
         (
             re.compile(r"[ \t]*java\.lang\.Thread\.State: (?P<state>.*)"),
             re.compile(
-                r"[ \t]+-[ \t]+(?:waiting to (?:re-)?lock|parking to wait for|blocked on)[ \t]+(?:<(?P<waits>[^>]{1,60})>|(?P<waits2>\S{1,200}))?.*"
+                r"[ \t]+-[ \t]+(?:waiting to (?:re-)?lock|parking to wait for|blocked on)[ \t]+(?:<(?P<waits>[^>]{1,60})>|(?P<waits2>\S{1,200}))?"
+                r'(?:.* owned by "(?P<owner>[^"]{0,200})".*|.*)'
             ),
             re.compile(r"[ \t]+-[ \t]+(?:waiting on|(?:eliminated|waiting)\b)[ \t]*(?:<(?P<object>[^>]{1,60})>)?.*"),
             re.compile(r"[ \t]+-[ \t]+(?:locked[ \t]+)?(?:<(?P<locked>[^>]{1,60})>|(?P<locked2>[\w.$]{1,200}@[0-9a-f]+)).*"),
@@ -317,6 +318,9 @@ _JMX = re.compile(
     r'" Id=(?P<lwp>[0-9]{1,18}) (?:in )?(?P<state>[A-Z_]+)(?: (?:on|at) (?P<waits>[\w.$]+@[0-9a-f]+))?'
     r'(?: owned by "(?P<owner>[^"]*)")?'
 )
+_VISUAL = re.compile(r'" - Thread t@(?P<lwp>[0-9]{1,18})')
+"""What VisualVM and JConsole print behind the name of a thread."""
+
 _STATE_OF_HEAD = re.compile(
     r" (?:nid=\S+|virtual) (?:\[[0-9]+\] )?(?P<state>[A-Za-z.()][^\[]*)(?:\[0x[0-9a-f]+\][ \t]*)?$"
 )
@@ -412,7 +416,7 @@ def _head_of_java(opened: Stack, line: str) -> None:
         opened["lwp"], opened["state"] = _whole(jmx["lwp"]), jmx["state"]
         opened["waits_for"], opened["held_by"] = jmx["waits"], jmx["owner"]
         return
-    nid = _NID.search(line)
+    nid = _NID.search(line) or _VISUAL.search(line)
     opened["lwp"] = _whole(nid[1]) if nid else None
     for name, pattern in (("cpu_s", _CPU), ("age_s", _ELAPSED)):
         if figure := pattern.search(line):

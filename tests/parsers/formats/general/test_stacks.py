@@ -169,6 +169,12 @@ def test_who_waits_for_whom_in_a_reported_deadlock():
             {"comm": "cp", "pid": 7, "state": "D", "waited_s": 120.0, "kernel": True},
         ),
         (
+            '"p-2" - Thread t@23\n   java.lang.Thread.State: BLOCKED\n\tat com.shop.Stock.take(Stock.java:31)\n'
+            '\t- waiting to lock <1f05a9> (a com.shop.Stock) owned by "p-1" t@22\n',
+            ["com.shop.Stock.take"],
+            {"lwp": 23, "comm": "p-2", "state": "BLOCKED", "waits_for": "1f05a9", "held_by": "p-1"},
+        ),
+        (
             "Thread 4711: (state = BLOCKED)\n - sun.misc.Unsafe.park(boolean, long) @bci=0 (Compiled frame; information may be imprecise)\n"
             " - com.shop.Stock.take(int, java.lang.String) @bci=7, line=31 (Interpreted frame)\n",
             ["sun.misc.Unsafe.park", "com.shop.Stock.take"],
