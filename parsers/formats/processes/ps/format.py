@@ -35,7 +35,6 @@ from parsers.declarations import Claim, Format
 from parsers.formats.processes.shared.process_columns import (
     HEADING,
     facts,
-    fits,
     heading_of,
     rows,
     secrets,
@@ -142,8 +141,11 @@ def _asked(head: Head) -> Claim | None:
     """Claim rows with the columns that the command above asks for, from which a filter took the header away."""
     heading = typed_heading(head.command)
     below = [x for x in head.lines[:LOOKED_AT] if x]
-    hits = sum(1 for x in below if fits(x, heading)) if heading else 0
-    if heading is None or hits == 0 or hits * 2 <= len(below):
+    if heading is None or not below:
+        return None
+    lines = pl.DataFrame({"line_no": range(1, len(below) + 1), "line": below}, {"line_no": pl.Int64, "line": pl.String})
+    hits = len(rows(lines, heading, None)[0])
+    if hits == 0 or hits * 2 <= len(below):
         return None
     asleep = any(re.search(r"(?:^|[ \t])D[sl+<NL]*(?:[ \t]|$)", x) for x in below)
     system = _system(heading.split(), head.text)

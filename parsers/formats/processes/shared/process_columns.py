@@ -245,11 +245,6 @@ def typed_heading(line: str) -> str | None:
     return " ".join(known) if len(known) == len(words) and heading_of(known) else None
 
 
-def fits(line: str, heading: str) -> bool:
-    """Decide whether a line is a row under a header, without blank cells."""
-    return re.fullmatch(r"[ \t]*" + r"[ \t]+".join(_KINDS[k] for _, k in columns(heading)), line) is not None
-
-
 def rows(lines: pl.DataFrame, heading: str, raw: str | None) -> tuple[pl.DataFrame, list[int]]:
     """Read the rows under a header; return them with one text column for each name, and the lines placed by position.
 
