@@ -34,8 +34,8 @@ SYMPTOMS: dict[str, str] = {
     "locks": "sessions wait for locks or semaphores",
 }
 
-_ALWAYS = ("artifacts", "hosts")
-_OF_SYMPTOM: dict[str, tuple[str, ...]] = {
+ALWAYS = ("artifacts", "hosts")
+OF_SYMPTOM: dict[str, tuple[str, ...]] = {
     "connects": ("vmstat", "mpstat", "counter_growth", "sockets", "ps", "ipcs_shm", "ipcs_sem"),
     "cpu": ("vmstat", "mpstat", "ps", "fork", "counter_growth"),
     "memory": ("vmstat", "meminfo", "ps", "ipcs_shm", "numa"),
@@ -43,7 +43,7 @@ _OF_SYMPTOM: dict[str, tuple[str, ...]] = {
     "network": ("counter_growth", "iface", "sockets", "mpstat", "vmstat"),
     "locks": ("vmstat", "mpstat", "ipcs_sem", "ps", "ipcs_shm"),
 }
-_NARROW = {"fork": ("counters", "fork"), "iface": ("counters", "iface")}
+NARROW = {"fork": ("counters", "fork"), "iface": ("counters", "iface")}
 _SH = {"solaris-10": "/usr/xpg4/bin/sh"}
 """Shell to use on systems whose default shell is not POSIX."""
 
@@ -171,8 +171,8 @@ def _line(step: Step) -> str:
 
 def _steps(system: str, symptom: str) -> Iterator[Step]:
     seen: set[str] = set()
-    for table in (*_ALWAYS, *_OF_SYMPTOM[symptom]):
-        commands, _ = NARROWER[_NARROW[table]] if table in _NARROW else COMMANDS[table]
+    for table in (*ALWAYS, *OF_SYMPTOM[symptom]):
+        commands, _ = NARROWER[NARROW[table]] if table in NARROW else COMMANDS[table]
         text = of_system(commands, system)
         for step in _of_text(text or ""):
             if step.command not in seen:

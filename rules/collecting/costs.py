@@ -126,7 +126,7 @@ def cost_of(command: str) -> Cost:
     Raises `NoCost` for a command that is unknown here or that runs until somebody stops it. A command that a person
     typed may be either; then the page says that the cost is unknown.
     """
-    found = [cost for part in _parts(command) if (cost := _one(part)) is not None]
+    found = [cost for part in parts(command) if (cost := _one(part)) is not None]
     if not found:
         raise NoCost(f"no cost is known of: {command}")
     words = tuple(dict.fromkeys(word for cost in found for word in cost.words if cost.privilege != NOBODY))
@@ -186,10 +186,14 @@ def _times(command: str) -> int:
     return 2 if "twice" in command else 1
 
 
-def _parts(command: str) -> Sequence[str]:
-    """Split at semicolons that separate commands: a script, a loop, and a trace with its stop and reset stay whole."""
-    whole = _WHOLE.sub(lambda found: found[0].replace(";", ","), command)
-    return [part.strip() for part in whole.split(";") if part.strip()]
+def parts(command: str) -> Sequence[str]:
+    """Split at semicolons that separate commands: a script, a loop, and a trace with its stop and reset stay whole.
+
+    >>> parts("ss -lnt; truss -p 1 & sleep 60; kill -INT $!")
+    ['ss -lnt', 'truss -p 1 & sleep 60; kill -INT $!']
+    """
+    whole = _WHOLE.sub(lambda found: found[0].replace(";", "\0"), command)
+    return [part.strip().replace("\0", ";") for part in whole.split(";") if part.strip()]
 
 
 def _one(part: str) -> Cost | None:
