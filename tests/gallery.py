@@ -17,6 +17,7 @@ LEFT_OUT = {
     "stream": "server-sent events",
     "metrics": "text for a monitoring system",
     "policy-reports": "browsers send to it",
+    "api-wanted": "lines for a script",
     "sample": "a button: makes a room",
     **dict.fromkeys(("findings", "timeline-keep", "timeline-bad", "ask-stop", "ask-save", "ask-saved"), "leads elsewhere"),
     **dict.fromkeys(("ask-next", "dispute", "dispute-answer", "take-over", "take-in", "borders", "masks", "stop", "retry"), "a button"),

@@ -2,7 +2,8 @@
 
     PUT  /api/rooms/<slug>/uploads/<name>      `curl -T`, with `Authorization: Bearer <token>`
     POST /api/rooms/<slug>/uploads/            tus 1.0: create (Upload-Length, Upload-Metadata)
-    HEAD, PATCH, DELETE  .../uploads/<id>      tus 1.0: how far, go on, give up
+    HEAD, PATCH, DELETE  .../uploads/<id>      tus 1.0: how far, go on, give up; also POST with X-HTTP-Method-Override,
+                                               for clients that know no other method (old versions of wget)
 
 Sender, origin and size are checked before the first byte of the body is read. Sessions need the CSRF header and an
 origin of this server; a token works for PUT and tus alike. Every upload ends in `actions.artifacts.receive`.
@@ -117,6 +118,9 @@ class Call:
         self.slug = unquote(pieces[3])
         self.tail = unquote("/".join(pieces[5:]))
         self.more = True  # whether more of the body is to come
+        override = self.headers.get("x-http-method-override", "").upper()
+        if self.method == "POST" and override in ("HEAD", "PATCH", "DELETE"):
+            self.method = override
 
     async def answer(self) -> Answer:
         if self.method == "OPTIONS":

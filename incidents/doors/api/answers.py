@@ -1,4 +1,6 @@
-"""Wrap API resources: JSON answers, for members with a session, and refusals with the text of `Refused`."""
+"""Wrap API resources: answers for members with a session, some also for upload tokens; refusals with the text of
+`Refused`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ from django.urls import URLPattern
 from django.utils.cache import add_never_cache_headers
 
 from incidents import access
+from incidents.access import Right, Room
+from incidents.actions.limits import count_try
 from incidents.errors import Refused
 from incidents.storage.database import AWAY, no_text
 
@@ -28,14 +32,40 @@ TOKEN_WORDS = "No token opens this address. Upload tokens send evidence only; ev
 
 def resource(view: View) -> View:
     """Wrap a view of the API: a refusal becomes `{"error": words}` with its status; nothing is cached."""
+    return _answering(view, takes_tokens=False)
 
+
+def resource_for_tokens(view: View) -> View:
+    """Wrap a view as `resource` does; a holder of an upload token may call it as well as a member (`entered`)."""
+    return _answering(view, takes_tokens=True)
+
+
+def entered(request: HttpRequest, slug: str, right: Right) -> Room:
+    """Return the room as the sender's upload token opens it, or the session of a member. Raises `Refused`."""
+    secret = _token_of(request)
+    if not secret:
+        return access.enter(request.user, slug, right)
+    count_try("token", request.META.get("REMOTE_ADDR", ""), most=600)
+    room = access.enter_with_token(slug, secret)
+    room.require(right)
+    return room
+
+
+def _token_of(request: HttpRequest) -> str:
+    kind, _, secret = request.headers.get("Authorization", "").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" else ""
+
+
+def _answering(view: View, takes_tokens: bool) -> View:
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            if not request.user.is_authenticated:
+            by_token = takes_tokens and bool(_token_of(request))
+            if not by_token and not request.user.is_authenticated:
                 # Said before the room is looked up: the answer is the same for every room and for nonsense.
                 raise Refused(TOKEN_WORDS if "Authorization" in request.headers else SIGN_IN_WORDS, 401)
-            access.require_factor(request.user)
+            if not by_token:
+                access.require_factor(request.user)
             try:
                 made = view(request, *args, **kwargs)
             except DataError as error:

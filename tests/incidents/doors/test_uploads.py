@@ -251,6 +251,19 @@ class TestClosing:
 
 
 class TestTus:
+    def test_post_can_stand_for_other_methods(self) -> None:
+        room = make_room()
+        headers = {"authorization": f"Bearer {tokens.create(room, 'db1')}", "tus-resumable": "1.0.0"}
+        where = create(room, len(CONNECT_TIMES), headers, filename="times.txt")
+        more = headers | {"upload-offset": "0", "content-type": "application/offset+octet-stream"}
+        assert ask("POST", where, more | {"x-http-method-override": "PATCH"}, [CONNECT_TIMES[:50]]).status == 204
+        head = ask("POST", where, headers | {"x-http-method-override": "head"})
+        assert (head.status, head.headers["upload-offset"], head.body) == (200, "50", b"")
+        assert ask("POST", where, headers | {"x-http-method-override": "DELETE"}).status == 204
+        assert not Upload.objects.exists()
+        # A way around the token of PUT it is not.
+        assert ask("POST", address(room, "a.txt"), {"x-http-method-override": "PUT"}, [b"x"]).status == 404
+
     def test_a_whole_upload(self) -> None:
         room = make_room()
         headers = signed_in(room.user)

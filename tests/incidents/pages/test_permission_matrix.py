@@ -528,6 +528,8 @@ MATRIX: dict[str, list[Row]] = {
     "stream": [Row("viewer", anonymous=404)],
     "api-report": [Row("viewer", anonymous=401)],
     "api-observations": [Row("viewer", anonymous=401)],
+    # With an upload token too: tests/incidents/doors/api/test_wanted.py.
+    "api-wanted": [Row("investigator", anonymous=401, data={"os": "linux", "release": "5.14", "host": "db1"})],
     "api-tokens": [
         Row("lead", anonymous=401),
         Row("lead", "post", (201,), data={"label": "db1", "hours": "1"}, anonymous=401),
