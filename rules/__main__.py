@@ -85,10 +85,18 @@ def _arguments() -> argparse.ArgumentParser:
         "--docs", metavar="FILE", help="write the documentation of the rules; with --score that of their accuracy"
     )
     parser.add_argument("--signatures", metavar="FILE", help="write the documentation of the signatures")
+    parser.add_argument("--collector", metavar="SYSTEM", help="print the script that collects: linux, solaris, aix ...")
     return parser
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.collector is not None:
+        from rules.collecting.collector import SCRIPTS, collector
+
+        if options.collector not in SCRIPTS:
+            parser.error(f"there are collectors for {', '.join(SCRIPTS)}")
+        print(collector(options.collector), end="")
+        return 0
     from rules.writing.packs import open_library
 
     for folder in options.rules:

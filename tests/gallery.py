@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 #: Addresses that show no page of their own, and why.
 LEFT_OUT = {
-    **dict.fromkeys(("rooms-csv", "case-yaml", "compare-ledger", "timeline-rows", "summary-export", "ask-rows"), "a file"),
+    **dict.fromkeys(("rooms-csv", "case-yaml", "compare-ledger", "timeline-rows", "summary-export", "ask-rows", "collector"), "a file"),
     **dict.fromkeys(("timeline-picture", "original", "finding-copy", "verdict-copy"), "a file or a text"),
     **dict.fromkeys(("timeline-data", "timeline-waits", "timeline-lanes", "lines-data", "figure-conn-times"), "JSON"),
     **dict.fromkeys(("complete", "here", "healthz", "api-report", "api-observations", "api-tokens", "api-token", "compare-figure"), "JSON"),

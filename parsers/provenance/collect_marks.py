@@ -5,7 +5,7 @@ r"""Read the output of a collect block: each tool's output between two marks wit
     ...
     #-- exhibit end 2016-04-14T07:13:03Z status=0
 
-The marks (made by `rules/collecting/blocks.py`) are borders, so no person is asked what stands between them. A section
+The marks (made by `rules/collecting/blocks.py` and `collector.py`) are borders, so no person is asked what stands between them. A section
 that no format recognises is kept as prose: the tool printed something else than its table.
 """
 
@@ -41,7 +41,8 @@ class Section:
     host: str
     os: str
     release: str
-    tz: str
+    tz: str | None
+    """None: the host does not name the zone in which another program wrote these times."""
     command: str
     began: str
     ended: str
@@ -85,7 +86,7 @@ def _close(found: list[Section], opened: tuple[re.Match[str], Position], here: P
             host=values["host"],
             os=values["os"],
             release=values["release"],
-            tz=values["tz"],
+            tz=values["tz"] if values["tz"] != "unknown" else None,
             command=values["command"].strip(),
             began=values["at"],
             ended=ended,

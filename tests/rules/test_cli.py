@@ -15,6 +15,7 @@ import pytest
 from rules.__main__ import main
 from rules.case.reading import open_paths
 from rules.collecting import commands as collect
+from rules.collecting.collector import collector
 from rules.errors import CaseInvalid
 from rules.reporting import html_page
 from rules.writing.rule import Need
@@ -93,6 +94,14 @@ def test_only_explain_list_and_test(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert json.loads(capsys.readouterr().out)["layer"] == "os_kernel"
     assert main(["--test", "CMP-002"]) == 0
     assert "all passed" in capsys.readouterr().out
+
+
+def test_it_prints_the_collector_of_a_system(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--collector", "aix"]) == 0
+    assert capsys.readouterr().out == collector("aix")
+    with pytest.raises(SystemExit):
+        main(["--collector", "plan9"])
+    assert "linux, solaris, aix" in capsys.readouterr().err
 
 
 def test_a_quiet_rule_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

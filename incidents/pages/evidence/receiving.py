@@ -24,6 +24,7 @@ from incidents.pages.evidence.views import artifact_of, part_of
 from incidents.pages.forms import CorrectForm, PasteForm, ReasonForm, SaidForm, TokenForm, UploadForm
 from incidents.pages.shell import is_part, shell, takes_files
 from incidents.storage import store
+from rules.collecting.collector import SCRIPTS, collector
 
 UNKNOWN = "?"
 
@@ -57,7 +58,8 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
 def _context(room: Room) -> dict[str, Any]:
     tokens_open = room.incident.upload_tokens.filter(revoked_at__isnull=True).select_related("created_by")
     may = room.may(Right.PEOPLE)
-    return shell(room, "evidence") | {"tokens": [token for token in tokens_open if token.usable] if may else []}
+    held = [token for token in tokens_open if token.usable] if may else []
+    return shell(room, "evidence") | {"tokens": held, "collectors": [(key, name) for key, (name, _) in SCRIPTS.items()]}
 
 
 def _paste(request: HttpRequest, room: Room, forms: dict[str, Any]) -> HttpResponse | None:
@@ -108,6 +110,20 @@ def _token(request: HttpRequest, room: Room, forms: dict[str, Any]) -> HttpRespo
     row = room.incident.upload_tokens.order_by("-pk").first()
     context |= _context(room) | {"token": {"command": command, "expires_at": row.expires_at if row else None}}
     return render(request, "evidence/evidence_add.html", context)
+
+
+@require_GET
+def collector_script(request: HttpRequest, slug: str) -> HttpResponse:
+    """Hand out the collector for a system as a file. It has the room's address in it, and no token."""
+    room = access.enter(request.user, slug, Right.UPLOAD)
+    system = request.GET.get("system", "linux")
+    if system not in SCRIPTS:
+        raise Refused("There is no collector for this system.", 404)
+    address = request.build_absolute_uri(f"/api/rooms/{room.incident.slug}")
+    answer = HttpResponse(collector(system, address), content_type="application/octet-stream")
+    answer["Content-Disposition"] = f'attachment; filename="exhibit-{system}.sh"'
+    answer["X-Content-Type-Options"] = "nosniff"
+    return answer
 
 
 @require_http_methods(["GET", "POST"])

@@ -11,6 +11,7 @@ from incidents.pages.shell import page
 urlpatterns = [
     path(ROOM + "evidence/", page(views.evidence), name="evidence"),
     path(ROOM + "evidence/add/", page(receiving.add), name="evidence-add"),
+    path(ROOM + "evidence/collector/", page(receiving.collector_script), name="collector"),
     path(ROOM + "evidence/<int:number>/original", page(receiving.original), name="original"),
     path(ROOM + "evidence/<int:number>/correct/", page(receiving.correct), name="correct"),
     path(ROOM + "evidence/<int:number>/take/<int:position>/", page(receiving.take_in), name="take-in"),

@@ -331,6 +331,7 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator"),
         Row("investigator", "post", (302,), data={"name": "a.txt", "text": "a line"}),
     ],
+    "collector": [Row("investigator", data={"system": "aix"}), Row("investigator", ok=(404,), data={"system": "x"})],
     "lines": [Row("viewer", args=in_room(1))],
     "lines-data": [Row("viewer", ok=(409,), args=in_room(1))],  # not read yet
     "original": [Row("lead", args=in_room(1))],

@@ -104,3 +104,21 @@ def test_more_marks_than_any_block_has_are_no_borders(tmp_path: Path) -> None:
 def test_a_document_of_marks_alone_that_nobody_can_read_is_unknown_prose(tmp_path: Path) -> None:
     account = found(tmp_path, mark("frobnicate") + "what is this about\n" + END)
     assert account.parts == []
+
+
+def test_a_log_whose_zone_the_host_does_not_name_is_asked_about(tmp_path: Path) -> None:
+    log = "".join(
+        f"Apr 14 09:1{n}:03 db1 sshd[{700 + n}]: [ID 800047 auth.info] Accepted publickey for ops\n" for n in range(9)
+    )
+    for tz, asked in (("unknown", True), ("Europe/Warsaw", False)):
+        account = found(tmp_path, mark("tail -5000 /var/adm/messages", tz=tz, os="solaris") + log + END)
+        (part,) = account.parts
+        assert any(question["ask"] == "tz" for question in part.facts.get("questions", ())) is asked
+
+
+def test_lines_about_the_servers_clock_stand_beside_the_parts(tmp_path: Path) -> None:
+    clock = "#-- exhibit clock 2016-04-14T07:12:01Z 2016-04-14T07:12:02Z server=2016-04-14T07:14:31.250000Z\n"
+    account = found(tmp_path, "collected by Exhibit\n" + clock + clock + mark("vmstat 5 2") + VMSTAT + END)
+    assert [(part.kind, part.line_from) for part in account.parts] == [("vmstat", 5)]
+    assert account.error is None
+    assert account.account.unknown == 0

@@ -11,6 +11,7 @@ from django.urls import reverse
 from incidents.actions import notes
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Correction
 from incidents.models.evidence.reading import Part
+from rules.collecting.collector import SCRIPTS
 from tests.incidents.conftest import make_artifact, run_jobs
 from tests.incidents.pages.conftest import NOTE, client_of
 from tests.incidents.pages.pages import unbroken
@@ -189,6 +190,19 @@ def test_an_original_is_an_attachment_that_nothing_renders(judged):
     assert "sandbox" in answer["Content-Security-Policy"]
     answer.getvalue()
     assert judged.lead.incident.activity.filter(verb="downloaded").count() == 1
+
+
+def test_a_collector_has_the_address_of_the_room_and_no_token(judged):
+    post(judged.lead, "evidence-add", data={"make": "token", "label": "db1", "hours": "2"})
+    page = get(judged.investigator, "evidence-add").content.decode()
+    for system in SCRIPTS:
+        assert f"/evidence/collector/?system={system}" in page
+        answer = get(judged.investigator, "collector", system=system)
+        assert answer["Content-Disposition"] == f'attachment; filename="exhibit-{system}.sh"'
+        assert answer["X-Content-Type-Options"] == "nosniff"
+        script = answer.content.decode()
+        assert f"room='http://testserver/api/rooms/{judged.slug}'" in script
+        assert '-H "Authorization' not in script
 
 
 def test_a_token_is_shown_once_with_the_command(judged):
