@@ -1,4 +1,4 @@
-"""Make transcripts of files that are not text but can be written as lines: packet captures and web pages.
+"""Make transcripts of files that are not text but can be written as lines: packet captures, web pages, cluster events.
 
 A transcript is written once, in bounded memory, beside the tables as `transcript`; lines, rows and citations refer to
 its lines, while sha256 and bytes stay those of the original. It gets its name only when it is complete, so a resumed
@@ -17,7 +17,7 @@ from types import ModuleType
 
 from parsers.containers.disk import sync
 from parsers.errors import LimitExceeded
-from parsers.text import html
+from parsers.text import html, kube_events
 from parsers.text.source import Limits
 
 NAME = "transcript"
@@ -28,7 +28,7 @@ _SIGNED = 8
 
 @dataclass(frozen=True)
 class Transcript:
-    """Where the lines of an original stand, which module wrote them (`html`, `pcap`), and a note on them for readers."""
+    """Where the lines of an original stand, which module wrote them (`html`, `pcap`, `kube_events`), and a note on them for readers."""
 
     path: Path
     by: str
@@ -63,6 +63,8 @@ def scribe_of(original: Path) -> ModuleType | None:
         head = stream.read(html.HEAD_BYTES)
     if html.fits(head, original.stat().st_size):
         return html
+    if kube_events.fits(head, original.stat().st_size):
+        return kube_events
     if any(byte < 0x20 or byte > 0x7E for byte in head[:_SIGNED]):
         from parsers.text import pcap  # imports a library that few files need
 
