@@ -1,4 +1,4 @@
-"""Read time marks between snapshots of one tool: collectors' `zzz ***` lines and bare `date` lines.
+"""Read time marks between snapshots of one tool: collectors' `zzz ***` and `zzz <` lines, and bare `date` lines.
 
 What stands below a mark was taken at its time: the stamp is the start of the snapshot. Wall clock, in seconds since
 `times.WALL_BASE`; the zone's name is kept as printed, and since names are ambiguous (IST, CST) it is not an offset.
@@ -15,8 +15,13 @@ from parsers.text.times import MONTHS, WALL_BASE, span_s
 _DAY = r"(?:[^ 0-9]{2,4}\.? +)?"
 ZZZ = r"^zzz <?(?:\*\*\*)?"
 DATED = r"([^\s0-9:,]{2,12}) +([0-9]{1,2}),? ([0-9]{2}):([0-9]{2}):([0-9]{2})(?: ([A-Z]{2,6}))? ([0-9]{4})"
-MARK = rf"^(?:zzz +(?:\*\*\*)? *(?:[^\s0-9:,]{{2,12}} )?{DATED}.*|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {DATED})$"
-"""A mark; groups 1 to 7 (zzz) or 8 to 14 (date) are month, day, hour, minute, second, zone, year."""
+_NUMBERS = r"([0-9]{2})/([0-9]{2})/([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2})"
+MARK = (
+    rf"^(?:zzz +(?:\*\*\*)? *(?:[^\s0-9:,]{{2,12}} )?{DATED}.*|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {DATED}"
+    rf"|zzz <{_NUMBERS}>.*)$"
+)
+"""A mark; groups 1 to 7 (zzz) or 8 to 14 (date) are month, day, hour, minute, second, zone, year; 15 to 20 (ExaWatcher)
+month and day as numbers, year, hour, minute, second."""
 
 
 def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
@@ -29,11 +34,13 @@ def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     if not frame.select(is_mark.any()).item() and "t_mark" not in state:
         return frame.with_columns(is_mark=pl.lit(False), t_local=pl.lit(None, pl.Float64))
     names = [f"{way} {what}" for way in "ab" for what in ("month", "day", "hour", "minute", "second", "zone", "year")]
+    names += [f"c {what}" for what in ("month", "day", "year", "hour", "minute", "second")]
     found = frame.with_columns(
         is_mark=is_mark, g=pl.col("line").str.extract_groups(MARK).struct.rename_fields(names)
     ).unnest("g")
     part = {
-        what: pl.coalesce(f"a {what}", f"b {what}") for what in ("month", "day", "hour", "minute", "second", "year")
+        what: pl.coalesce(f"a {what}", f"b {what}", f"c {what}")
+        for what in ("month", "day", "hour", "minute", "second", "year")
     }
     month = (
         part["month"]
@@ -41,6 +48,7 @@ def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         .str.strip_chars(".")
         .replace_strict(MONTHS, default=None, return_dtype=pl.Int64)
     )
+    month = pl.coalesce(month, part["month"].cast(pl.Int64, strict=False))
     number = {k: part[k].cast(pl.Int64, strict=False) for k in ("day", "hour", "minute", "second", "year")}
     text = pl.format(
         "{}-{}-{}", number["year"], month.cast(pl.String).str.zfill(2), number["day"].cast(pl.String).str.zfill(2)

@@ -102,6 +102,7 @@ _MARKS = re.compile(r"^(?:zzz \*{3}|Script (?:started|done) on |Linux OSW[\w ]* 
 _SYNTHETIC = re.compile(
     r"^Script (?:started|done), (?:file|output log file) is .*$|"
     r"^(?:Linux|SunOS|AIX|HP-UX) (?:OSWbb|OSW|ExaWatcher)\b.*|^# *(?:Starting|Collection) [Tt]ime:? .*|^SNAP_INTERVAL +[0-9]+$"
+    r"|^# (?:Starting Time|Sample Interval\(s\)|Archive Count|Collection (?:Module|Command)|Misc Info):.*$|^#{60}$|^zzz <[0-9/]{10} [0-9:]{8}>.*$"
 )
 
 _INTERVALS: dict[str, tuple[str, ...]] = {
@@ -135,12 +136,13 @@ class Lead:
 
     def fill(self, hints: Hints) -> Hints:
         """Return hints with values from these lines where the hints have none."""
+        command = hints.command or self.command
         return replace(
             hints,
             host=hints.host or self.host,
-            command=hints.command or self.command,
+            command=command,
             date=hints.date or self.date,
-            interval_s=hints.interval_s or (interval_of(self.command) if self.command else None),
+            interval_s=hints.interval_s or (interval_of(command) if command else None),
         )
 
 
