@@ -29,6 +29,7 @@ from parsers.layout.line_owners import Bools, all_hits, hits, kinds_without_patt
 from parsers.layout.recognition import Recognised, recognise
 from parsers.provenance.collect_marks import Section, sections
 from parsers.provenance.prompts import LEAD_LINES, interval_of, is_lead, named_by, prompt_of
+from parsers.provenance.tree_marks import tree_sections
 from parsers.registry import ENOUGH, all_formats, names_of
 from parsers.text.dress import SURE as SURE_STEPS
 from parsers.text.dress import characters_of, undressed
@@ -197,7 +198,7 @@ def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, heartbeat: 
     The last plan may be open (`line_to` None); if it is watched, `lay_out_rest` goes on behind it.
     """
     given = plan(known, hints)
-    if not known and hints.kind is None and (marked := sections(text)):
+    if not known and hints.kind is None and (marked := sections(text) or tree_sections(text)):
         return _numbered(_by_marks(text, marked, hints))
     if not known:
         return _numbered(_span(text, Position(1, text.start), text.size, hints, heartbeat, whole=True))
@@ -214,7 +215,7 @@ def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, heartbeat: 
 
 
 def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[Plan]:
-    """Lay out the output of a collect block: its marks are borders, and sections that no format knows are prose."""
+    """Lay out what a collecting tool wrote: its marks are borders, and sections that no format knows are prose."""
     plans: list[Plan] = []
     following = 1
     for section in marked:
@@ -224,8 +225,8 @@ def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[P
             os=hints.os or section.os,
             tz=hints.tz or section.tz,
             command=section.command,
-            date=hints.date or section.began[:10],
-            date_order=hints.date_order or "mdy",  # the block sets the C locale
+            date=hints.date or (section.began or "")[:10] or None,
+            date_order=hints.date_order or "mdy",  # such tools set the C locale
             interval_s=hints.interval_s or interval_of(section.command),
         )
         head = text.head(section.begin, section.behind)

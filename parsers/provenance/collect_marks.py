@@ -38,14 +38,14 @@ class Section:
     """Byte offset of the line behind the section."""
     begin: int
     """Byte offset of its first line."""
-    host: str
-    os: str
-    release: str
-    tz: str | None
-    """None: the host does not name the zone in which another program wrote these times."""
     command: str
-    began: str
-    ended: str
+    host: str | None = None
+    os: str | None = None
+    release: str | None = None
+    tz: str | None = None
+    """None: the host does not name the zone in which another program wrote these times."""
+    began: str | None = None
+    ended: str | None = None
 
 
 def sections(text: TextFile) -> list[Section]:
