@@ -141,32 +141,26 @@ def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: arg
 
     A member that is left out by its nature (link, device) is no failure; one that cannot be unpacked is.
     """
-    from dataclasses import replace
-
     from parsers.containers.archives import LeftOut, open_members
-    from parsers.containers.collectors import Tree
+    from parsers.containers.collectors import SMALL, Tree, names_a_zone
+    from parsers.provenance.members import with_member_facts
     from parsers.reading import empty_account
     from parsers.secrets.words import without_secrets
 
-    tree, status = Tree(), 0
+    tree, status = Tree(name.rpartition("/")[2]), 0
     for number, member in enumerate(open_members(path, name), start=1):
         shown = f"{name}!{without_secrets(member.path)}"
         if isinstance(member, LeftOut):
             tree.learn_link(member.path, member.why)
             _print(empty_account(shown, f"left out: {member.why}"), options)
             continue
-        marked = tree.facts_of(member.path)
-        known = replace(
-            hints,
-            host=hints.host or marked.host,
-            os=hints.os or marked.os,
-            tz=hints.tz or marked.tz,
-            date=hints.date or marked.date,
-        )
         with tempfile.NamedTemporaryFile() as spool:
             while chunk := member.stream.read(1024 * 1024):
                 spool.write(chunk)
             spool.flush()
+            if names_a_zone(member.path) and spool.tell() <= SMALL:
+                tree.learn(member.path, Path(spool.name).read_text(encoding="utf-8", errors="replace"))
+            known = with_member_facts(hints, tree.facts_of(member.path))
             into = out / f"{number:05}-{_plain(member.path)}" if out else None
             status = max(status, _one(Path(spool.name), shown, known, into, options))
         if member.damage:

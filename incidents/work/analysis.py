@@ -29,6 +29,7 @@ from incidents.storage.database import AWAY, patiently
 from incidents.work import verdict_rows
 from incidents.work.judge_process import SCRATCH, JudgeProcess, overlook
 from incidents.work.judged_record import Judged
+from incidents.work.unpacking import HINTS, told_of
 from parsers.scratch_folder import remove_abandoned
 from rules import model as rules
 from rules.case.case_yaml import dump_case_yaml
@@ -133,14 +134,16 @@ def case_yaml(incident: Incident) -> str:
         entries.setdefault(entry["file"], []).append(entry)
     for artifact, _ in held:
         # Corrections of how to read the bytes are not part of the case, but the command line needs them too.
-        parts, borders = values_of(artifact), _borders(artifact)
+        parts, borders, told = values_of(artifact), _borders(artifact), told_of(artifact)
         for values, entry in zip(parts, entries.get(names[artifact.number], []), strict=False):
             said = {field: value.said for field, value in values.values.items() if value.corrected and value.said}
             if borders:
                 entry["lines"] = f"{values.part.line_from}-{values.part.line_to}"
             if "lines" in entry and values["kind"]:  # with borders the command line does not detect the kind
                 entry["kind"] = values["kind"]
-            for field in ("kind", "os", "tz", "date", "date_order", "columns"):
+            # The tree of a collecting tool is not there any more: an original is exported under its own name.
+            said = {field: word for field, word in told.items() if field in HINTS} | said
+            for field in ("kind", "os", "tz", "date", "date_order", "columns", "command"):
                 if field in said:
                     entry[field] = said[field]
             if "year" in said:

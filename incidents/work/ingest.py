@@ -401,7 +401,7 @@ def _said(artifact: Artifact) -> dict[str, Any]:
             words.setdefault(CorrectedField.TZ, host.tz)
     told = unpacking.told_of(artifact)
     return {
-        "file": {key: told[key] for key in ("os", "tz", "date") if key in told} | file,
+        "file": {key: told[key] for key in unpacking.HINTS if key in told} | file,
         "parts": [{"line_from": a, "line_to": b, "hints": said} for (a, b), said in sorted(parts.items())],
     }
 
@@ -416,6 +416,7 @@ def hint_fields(said: dict[str, str]) -> dict[str, Any]:
         "tz": said.get("tz"),
         "year": int(said["year"]) if "year" in said else None,
         "interval_s": float(said["interval_s"]) if "interval_s" in said else None,
+        "command": said.get("command"),
         "date": said.get("date"),
         "date_order": said.get("date_order"),
         "columns": said.get("columns"),

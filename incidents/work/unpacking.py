@@ -36,6 +36,9 @@ RENEW_S = 5.0  # interval at which the lease is renewed
 PIECE = 1024 * 1024  # bytes read at a time
 ACTOR = "Exhibit"
 
+HINTS = ("os", "tz", "date", "command")
+"""What a tree says of a file that its reading needs (`told_of`)."""
+
 
 def is_archive(artifact: Artifact) -> bool:
     """Tell by its first bytes whether the original is an archive."""
@@ -48,7 +51,7 @@ def is_archive(artifact: Artifact) -> bool:
 
 
 def told_of(artifact: Artifact) -> dict[str, str]:
-    """Return what its archive says about an artifact: host, os, tz, date; empty if it came from no archive."""
+    """Return what its archive says about an artifact: host, os, tz, date, command; empty if it came from no archive."""
     member = artifact.came_in.order_by("pk").first()
     told: dict[str, str] = member.told if member is not None else {}
     return told
@@ -121,7 +124,7 @@ class _Walk:
 
     def __init__(self, job: Job, artifact: Artifact) -> None:
         self.job, self.artifact = job, artifact
-        self.tree = Tree()
+        self.tree = Tree(artifact.name)
         self.seen = self.unknown = self.unknown_bytes = 0
         self.left = quotas.left(artifact.incident_id, artifact.uploader_id, artifact.token_id)
         self.renewed = time.monotonic()

@@ -57,6 +57,7 @@ class FileEntry:
     date: str | None = None
     date_order: str | None = None
     columns: str | None = None
+    command: str | None = None
     id: int | None = None
 
     @property

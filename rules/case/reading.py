@@ -9,8 +9,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from parsers.containers.archives import HEAD_BYTES, LeftOut, container_of, open_members
+from parsers.containers.collectors import SMALL, MemberFacts, Tree, names_a_zone
 from parsers.errors import AmbiguousFormat, LimitExceeded, NotText, ParserError, UnknownFormat, WrongFormat
 from parsers.layout.parts import PartHint
+from parsers.provenance.members import with_member_facts
 from parsers.reading import read
 from parsers.text.source import Hints
 from rules.case.case_yaml import CaseFile, FileEntry, load_case_yaml
@@ -35,7 +37,12 @@ def open_paths(
         case_path = next((f / "case.yaml" for f in folders if (f / "case.yaml").is_file()), None)
     case_file = _case_file(case_path) if case_path else CaseFile()
     files_by_name = dict(_files(paths))
-    files = {inner: path for name, path in files_by_name.items() for inner, path in _unpacked(name, path, out)}
+    tree = Tree()
+    files = {inner: path for name, path in files_by_name.items() for inner, path in _unpacked(name, path, out, tree)}
+    places = {**dict(_places(paths)), **{name: name for name in files if name not in files_by_name}}
+    for name, path in files.items():
+        if names_a_zone(places[name]) and path.stat().st_size <= SMALL:
+            tree.learn(places[name], path.read_text(encoding="utf-8", errors="replace"))
     faults = list(case_file.absent(files))
     case_file = case_file.within(files)
     order = list(dict.fromkeys([e.file for e in case_file.artifacts] + sorted(files)))
@@ -43,7 +50,8 @@ def open_paths(
     status = 0
     artifacts = []
     for name in order:
-        artifact, failed = _read(ids[name], name, files[name], case_file, out / str(ids[name]))
+        facts = tree.facts_of(places[name])
+        artifact, failed = _read(ids[name], name, files[name], facts, case_file, out / str(ids[name]))
         artifacts.append(artifact)
         status = max(status, failed)
     spec = case_file.spec(sorted(artifacts, key=lambda a: a.id))
@@ -65,8 +73,8 @@ def _case_file(path: Path) -> CaseFile:
     return load_case_yaml(text)
 
 
-def _unpacked(name: str, path: Path, out: Path) -> Iterable[tuple[str, Path]]:
-    """Yield a file, or all files that an archive holds.
+def _unpacked(name: str, path: Path, out: Path, tree: Tree) -> Iterable[tuple[str, Path]]:
+    """Yield a file, or all files that an archive holds; `tree` learns from the links in it.
 
     Unpacked files are in `out` under numbers and are named `archive!inside`.
     """
@@ -83,6 +91,7 @@ def _unpacked(name: str, path: Path, out: Path) -> Iterable[tuple[str, Path]]:
     try:
         for number, member in enumerate(open_members(path, name), start=1):
             if isinstance(member, LeftOut):
+                tree.learn_link(f"{name}!{member.path}", member.why)
                 print(f"rules: {name}!{member.path}: left out: {member.why}", file=sys.stderr)
                 continue
             target = folder / str(number)
@@ -120,6 +129,13 @@ def _files(paths: Iterable[Path]) -> Iterable[tuple[str, Path]]:
             yield path.name, path
 
 
+def _places(paths: Iterable[Path]) -> Iterable[tuple[str, str]]:
+    """Yield each file's name as `_files` has it, and its path from the folder that was named."""
+    for path in paths:
+        for name, _ in _files([path]):
+            yield name, f"{path.resolve().name}/{name}" if path.is_dir() else name
+
+
 def _hints(entry: FileEntry | None, case_file: CaseFile) -> Hints:
     if entry is None:
         return Hints()
@@ -136,16 +152,19 @@ def _hints(entry: FileEntry | None, case_file: CaseFile) -> Hints:
         date=entry.date,
         date_order=entry.date_order,
         columns=entry.columns,
+        command=entry.command,
     )
 
 
-def _read(number: int, name: str, path: Path, case_file: CaseFile, out: Path) -> tuple[ArtifactSpec, int]:
+def _read(
+    number: int, name: str, path: Path, facts: MemberFacts, case_file: CaseFile, out: Path
+) -> tuple[ArtifactSpec, int]:
     entries = case_file.entries(name)
     known = [PartHint(*e.span, _hints(e, case_file)) for e in entries if e.span]
     whole = next((e for e in entries if not e.span), None)
     status = 0
     try:
-        account = read(path, _hints(whole, case_file), out, known=known, name=name)
+        account = read(path, with_member_facts(_hints(whole, case_file), facts), out, known=known, name=name)
     except ParserError as error:
         status = UNKNOWN if isinstance(error, (UnknownFormat, AmbiguousFormat, WrongFormat, NotText)) else LIMIT
         print(f"rules: {name}: {error}", file=sys.stderr)
@@ -157,5 +176,9 @@ def _read(number: int, name: str, path: Path, case_file: CaseFile, out: Path) ->
         return ArtifactSpec(number, name), LIMIT
     for misfit in account.misfits:
         print(f"rules: {name}: {misfit}", file=sys.stderr)
-    parts = tuple(PartSpec(p.part, p.line_from, p.line_to) for p in account.parts)
+    # A file that names its host itself is right about it; its place in a tree is the next best.
+    parts = tuple(
+        PartSpec(p.part, p.line_from, p.line_to, (p.facts.get("host") or facts.host) if facts.host else None)
+        for p in account.parts
+    )
     return ArtifactSpec(number, name, account.sha256, str(path.resolve()), str(out), parts), status
