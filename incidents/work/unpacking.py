@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import IO, Any
 
 from django.conf import settings
@@ -70,6 +71,7 @@ def unpack(job: Job, artifact: Artifact) -> None:
     except (LimitExceeded, NoSpace, OverQuota, TooLarge) as error:
         capped = f"Not everything was unpacked: {str(error).rstrip('.')}."
         cause = f"{capped} The files before it are there."
+    walk.tell_zones()
     patiently(lambda: _finish(job, artifact, cause, capped))
 
 
@@ -144,6 +146,27 @@ class _Walk:
             else:
                 self.member(found, only_known, before is not None and before.wanted)
 
+    def tell_zones(self) -> None:
+        """Give the files that were taken in before the zone of their host was found this zone, and read them again.
+
+        One that is being read just then asks a person for its zone, as a file from no archive does.
+        """
+        for member in self.artifact.members.filter(became__isnull=False).select_related("became"):
+            zone = self.tree.facts_of(member.path).tz
+            if zone is not None and "tz" not in member.told and member.became is not None:
+                member.told |= {"tz": zone}
+                patiently(partial(self.tell_zone, member, member.became))
+
+    def tell_zone(self, member: ArchiveMember, taken: Artifact) -> None:
+        with transaction.atomic():
+            RoomCounter.lock(self.artifact.incident_id)
+            self.job.hold()
+            member.save(update_fields=("told",))
+            taken.refresh_from_db()
+            if taken.way == Way.ARCHIVE and taken.state in (ArtifactState.READ, ArtifactState.FAILED):
+                _set(taken, ArtifactState.QUEUED, None)
+                Job.objects.ask_ingest(taken, _queue_of(taken))
+
     def member(self, found: Member, only_known: bool, wanted: bool) -> None:
         """Take a file in, or record why not. `wanted`: a person asked for it."""
         incoming = store.Incoming()
@@ -203,8 +226,7 @@ class _Walk:
             )
             self.note(path, incoming.size, odd, taken)
             live.tell(incident.pk, "artifact", taken.number, taken.version)
-            queue = Queue.LARGE if taken.size >= settings.EXHIBIT_LARGE_BYTES else Queue.SMALL
-            Job.objects.ask_ingest(taken, queue)
+            Job.objects.ask_ingest(taken, _queue_of(taken))
 
     def note(self, path: str, size: int | None, why: str | None, became: Artifact | None = None) -> None:
         from incidents.content.visible import visible  # as above
@@ -233,6 +255,10 @@ class _Walk:
             f"{rest} of {self.seen} files were not taken in." if rest else "",
         ]
         return " ".join(word for word in said if word) or None
+
+
+def _queue_of(artifact: Artifact) -> str:
+    return Queue.LARGE if artifact.size >= settings.EXHIBIT_LARGE_BYTES else Queue.SMALL
 
 
 def _recognised(incoming: store.Incoming) -> bool:

@@ -6,9 +6,12 @@ import gzip
 import io
 import tarfile
 import zipfile
+from datetime import timedelta
 
 import pytest
+import yaml
 from django.urls import reverse
+from django.utils import timezone
 
 from incidents.access import Right
 from incidents.actions import artifacts, purge
@@ -16,7 +19,7 @@ from incidents.errors import Refused, StoreError
 from incidents.models.evidence.artifact import Artifact
 from incidents.models.room.job import Job
 from incidents.storage import store
-from incidents.work import unpacking
+from incidents.work import analysis, unpacking
 from parsers.containers.archives import Caps, open_members
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_member, make_room, run_jobs
 
@@ -101,6 +104,45 @@ class TestUnpacking:
         run_jobs("small")
         assert inside(archive) == [("a.txt", 1, "the same content as artifact 1")]
 
+    def test_a_zone_that_is_found_behind_a_log_is_told_to_it(self):
+        room = make_room()
+        base = "sosreport-db1-2021-11-20-abcdefg/"
+        log = b"".join(
+            b"Nov 20 10:0%d:01 db1 kernel: task %d blocked for more than 120 seconds\n" % (n, n) for n in range(9)
+        )
+        content = tar_of(
+            {base + "var/log/messages": log}, [(base + "etc/localtime", "../usr/share/zoneinfo/Asia/Tokyo")]
+        )
+        archive = make_artifact(room, content, "sosreport-db1.tar.gz")
+        run_jobs("small")
+        member = archive.members.get(position=1)
+        assert member.told["tz"] == "Asia/Tokyo"
+        assert member.told["command"] == "cat /var/log/messages"
+        taken = Artifact.objects.get(number=2)
+        assert (taken.state, taken.reading.hints["file"]["tz"]) == ("read", "Asia/Tokyo")
+        # Told while the file was read already, as with two workers: it is read again.
+        member.told = {"collector": "sosreport", "host": "db1"}
+        member.save()
+        job = Job.objects.filter(artifact=archive).get()
+        job.state = "running"
+        job.lease_until = timezone.now() + timedelta(minutes=1)
+        job.save()
+        walk = unpacking._Walk(job, archive)
+        walk.tree.zones[""] = "Europe/Warsaw"
+        walk.tell_zones()
+        assert Artifact.objects.get(number=2).state == "queued"
+        run_jobs("small")
+        assert Artifact.objects.get(number=2).reading.hints["file"]["tz"] == "Europe/Warsaw"
+
+    def test_an_exported_room_keeps_what_its_archives_said(self):
+        room = make_room()
+        path = "sosreport-db1-2021-11-20-abcdefg/sos_commands/memory/free_-m"
+        free = b"              total        used        free\nMem:           7821        1410        4123\nSwap:          2047           0        2047\n"
+        make_artifact(room, tar_of({path: free}), "sosreport-db1.tar.gz")
+        run_jobs("small")
+        (entry,) = yaml.safe_load(analysis.case_yaml(room.incident))["artifacts"]
+        assert (entry["host"], entry["command"], entry["date"]) == ("db1", "free -m", "2021-11-20")
+
     def test_of_a_large_tree_only_what_is_known_is_taken_and_the_rest_on_request(self, monkeypatch):
         monkeypatch.setattr(unpacking, "TAKEN_WHOLE", 2)
         room = make_room()
@@ -118,7 +160,7 @@ class TestUnpacking:
         assert member.told == {"collector": "sosreport", "host": "db1", "os": "linux", "date": "2021-11-20"}
         taken = Artifact.objects.get(number=2)
         assert taken.reading.parts.get().host == "db1"
-        assert taken.reading.hints["file"] == {"os": "linux", "date": "2021-11-20"}
+        assert taken.reading.hints["file"] == {"os": "linux", "date": "2021-11-20", "tz": "Europe/Warsaw"}
         artifacts.take_in(room, 1, 2)
         run_jobs("small")
         assert archive.members.get(position=2).became.name == "letter.txt"
