@@ -235,7 +235,7 @@ def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[P
         if section.line_from > following:
             plans.append(Plan(None, following, section.line_from - 1, hints, behind=section.begin))
         facts = {"host": section.host, "os": section.os, "os_release": section.release, "command": section.command}
-        facts |= {"began": section.began, "ended": section.ended}
+        facts |= {"began": section.began, "ended": section.ended, "server_clock": section.server_clock}
         said = {name: value for name, value in facts.items() if value}
         plans.append(Plan(1, section.line_from, section.line_to, known, found=True, behind=section.behind, said=said))
         following = section.line_to + 1

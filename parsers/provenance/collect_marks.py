@@ -5,6 +5,10 @@ r"""Read the output of a collect block: each tool's output between two marks wit
     ...
     #-- exhibit end 2016-04-14T07:13:03Z status=0
 
+A collector reads the clock of its server before and after, each between two readings of its own:
+
+    #-- exhibit clock 2016-04-14T07:11:59Z 2016-04-14T07:12:00Z server=2016-04-14T07:14:31.250000Z by=exhibit.example.org
+
 The marks (made by `rules/collecting/blocks.py` and `collector.py`) are borders, so no person is asked what stands between them. A section
 that no format recognises is kept as prose: the tool printed something else than its table.
 """
@@ -13,7 +17,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from parsers.text.source import Position, TextFile
 
@@ -24,6 +29,11 @@ BEGIN = re.compile(
     r" release=(?P<release>[^\s]{0,60}) host=(?P<host>[A-Za-z0-9_][\w.-]{0,100}) run: (?P<command>\S.{0,1000})$"
 )
 END = re.compile(rf"^#-- exhibit end {_STAMP} status=(?P<status>[0-9]{{1,3}})$")
+CLOCK = re.compile(
+    rf"^#-- exhibit clock {_STAMP} {_STAMP.replace('at', 'behind')}"
+    r" server=(?P<server>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z)"
+    r" by=(?P<by>[A-Za-z0-9.:\[\]-]{1,255})$"
+)
 MOST = 2_000
 """Maximum number of sections; a file with more is not a collect block."""
 
@@ -46,6 +56,8 @@ class Section:
     """None: the host does not name the zone in which another program wrote these times."""
     began: str | None = None
     ended: str | None = None
+    server_clock: str | None = None
+    """`<server> <least> <most>`: by how many seconds the host's clock is ahead of that server's; None if unknown."""
 
 
 def sections(text: TextFile) -> list[Section]:
@@ -56,8 +68,11 @@ def sections(text: TextFile) -> list[Section]:
     if not any(line.startswith(SIGN) for line in text.head().lines):
         return []
     found: list[Section] = []
+    ahead: dict[str, list[tuple[float, float]]] = {}
     opened: tuple[re.Match[str], Position] | None = None
     for here, behind, line in _marks(text):
+        if reading := CLOCK.match(line):
+            _compare(reading, ahead)
         begun, ended = BEGIN.match(line), END.match(line)
         if opened is not None:
             _close(found, opened, here, ended["at"] if ended else "")
@@ -69,7 +84,29 @@ def sections(text: TextFile) -> list[Section]:
     if opened is not None:
         last = text.count_lines(text.start, text.size) + (1 if text.open_end() else 0)
         _close(found, opened, Position(last + 1, text.size), "")
-    return found
+    offset = _agreed(ahead)
+    return [replace(section, server_clock=offset) for section in found] if offset else found
+
+
+def _compare(reading: re.Match[str], ahead: dict[str, list[tuple[float, float]]]) -> None:
+    """Add the bounds of one reading. The host prints whole seconds, so it may show up to one second less than it has."""
+    try:
+        before, behind, server = (
+            datetime.fromisoformat(reading[name]).timestamp() for name in ("at", "behind", "server")
+        )
+    except ValueError:
+        return
+    if behind >= before:
+        ahead.setdefault(reading["by"], []).append((before - server, behind + 1 - server))
+
+
+def _agreed(ahead: dict[str, list[tuple[float, float]]]) -> str | None:
+    """Return what all readings of one server allow; None if they contradict: a clock was set between them."""
+    if len(ahead) != 1:
+        return None
+    ((server, bounds),) = ahead.items()
+    least, most = max(low for low, _ in bounds), min(high for _, high in bounds)
+    return f"{server} {least:.6f} {most:.6f}" if least <= most else None
 
 
 def _close(found: list[Section], opened: tuple[re.Match[str], Position], here: Position, ended: str) -> None:

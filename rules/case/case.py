@@ -266,6 +266,19 @@ class Case:
                     found.append(read)
         return with_days(found)
 
+    @cached_property
+    def server_clocks(self) -> Mapping[tuple[int, int], tuple[str, float, float]]:
+        """Return for parts that a collector wrote: a server, and by how many seconds, at least and at most, the host's clock is
+        ahead of it.
+        """
+        found = {}
+        for artifact in self.spec.artifacts:
+            for part in self.manifests.get(artifact.id, {}).get("parts", []):
+                if compared := (part.get("facts") or {}).get("server_clock"):
+                    server, least, most = compared.split(" ")
+                    found[artifact.id, part["part"]] = (server, float(least), float(most))
+        return found
+
     def _clock(self, artifact: int, part: int, domain: int) -> str:
         """Return the id of a clock domain: its own, or that of an earlier part which shows the same trace."""
         name = f"{artifact}.{part}:{domain}"

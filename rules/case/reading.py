@@ -176,9 +176,14 @@ def _read(
         return ArtifactSpec(number, name), LIMIT
     for misfit in account.misfits:
         print(f"rules: {name}: {misfit}", file=sys.stderr)
-    # A file that names its host itself is right about it; its place in a tree is the next best.
+    # What a collecting tool wrote names its host; else its place in such a tool's tree does.
     parts = tuple(
-        PartSpec(p.part, p.line_from, p.line_to, (p.facts.get("host") or facts.host) if facts.host else None)
+        PartSpec(
+            p.part,
+            p.line_from,
+            p.line_to,
+            (p.facts.get("host") or facts.host) if facts.host or "began" in p.facts else None,
+        )
         for p in account.parts
     )
     return ArtifactSpec(number, name, account.sha256, str(path.resolve()), str(out), parts), status

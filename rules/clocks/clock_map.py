@@ -2,9 +2,9 @@
 
 Nothing is moved silently. An offset is always an interval: `clock` shows off_lo to off_hi seconds more than `ref` at
 the same instant (differences between readings, see `rules.clocks.readings`). A tie comes from request/response pairs
-(`wait_cover`), shared identifiers (`anchors`), start intervals of server processes, the common clock of one host, or a
-person's statement; refused ties stay in the map with their reason in plain words. A tie that contradicts a stronger one
-is refused.
+(`wait_cover`), shared identifiers (`anchors`), start intervals of server processes, the common clock of one host, the
+clock of a server that collectors on several hosts read, or a person's statement; refused ties stay in the map with
+their reason in plain words. A tie that contradicts a stronger one is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,17 @@ import polars as pl
 from rules.case.case import Alignment, Case
 from rules.clocks.bounds import MAX_DRIFT
 from rules.clocks.readings import absolute, bases_of, epoch
-from rules.clocks.ties import Start, Tie, of_anchors, of_covers, of_hosts, of_starts, of_statements, zone_checks
+from rules.clocks.ties import (
+    Start,
+    Tie,
+    of_anchors,
+    of_covers,
+    of_hosts,
+    of_servers,
+    of_starts,
+    of_statements,
+    zone_checks,
+)
 from rules.model import Clock, ClockCheck, ClockRow
 from rules.statistics.robust import Interval
 
@@ -309,7 +319,7 @@ def align(case: Case) -> ClockMap:
 def _aligned(case: Case) -> ClockMap:
     covered, steps = of_covers(case.derived("wait_cover"))
     anchors = case.derived("anchors")
-    found = [*covered, *of_anchors(anchors), *of_hosts(case.clocks)]
+    found = [*covered, *of_anchors(anchors), *of_hosts(case.clocks), *of_servers(case.clocks, case.server_clocks)]
     tied = {frozenset((t.clock, t.ref)) for t in [*found, *of_statements(case.spec.offsets)] if t.accepted}
     ties = settled([*found, *of_starts(*starts_of(case), tied), *of_statements(case.spec.offsets)])
     places, chained, main = place(case.clocks, ties, case.spec.t_zero)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -173,6 +173,28 @@ def of_hosts(clocks: Sequence[Clock]) -> list[Tie]:
         for other in names[1:]:
             reason = f"both are {'' if known else 'local '}times of {host}'s own clock"
             ties.append(Tie(other, names[0], Interval(-SAME_HOST_S, SAME_HOST_S), "same host", True, 0, reason))
+    return ties
+
+
+def of_servers(clocks: Sequence[Clock], compared: Mapping[tuple[int, int], tuple[str, float, float]]) -> list[Tie]:
+    """Tie clocks of different hosts that a collector compared with the clock of one server.
+
+    `compared`: (artifact, part) -> the server, and by how many seconds, at least and at most, the host's clock is ahead.
+    One clock of each host is tied to that of the first host; the others of a host hang on it (`of_hosts`).
+    """
+    first: dict[str, dict[str, tuple[Clock, Interval]]] = defaultdict(dict)
+    for clock in clocks:
+        known = compared.get((clock.artifact, clock.part))
+        if known is not None and clock.host is not None and absolute(clock):
+            server, least, most = known
+            first[server].setdefault(clock.host, (clock, Interval(least, most)))
+    ties = []
+    for server, hosts in first.items():
+        (name, (ref, ahead)), *others = hosts.items()
+        for host, (clock, off) in others:
+            reason = f"collectors on {host} and {name} both read the clock of {server}"
+            between = Interval(off.lo - ahead.hi, off.hi - ahead.lo)
+            ties.append(Tie(clock.clock, ref.clock, between, "server clock", True, 1, reason))
     return ties
 
 

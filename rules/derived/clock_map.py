@@ -23,7 +23,7 @@ from rules.derived.derived_table import CaseTables, DerivedTable, Scope
 TABLE = DerivedTable("clock_map", clocks.CLOCK_MAP)
 NEEDS = ("wait_cover", "anchors", "pipe_pairs", "sqlnet_waits", "sqlnet", "artifacts")
 SCOPE: Scope = "room"
-VERSION = "1"
+VERSION = "2"
 
 
 def build(case: CaseTables) -> pl.DataFrame:

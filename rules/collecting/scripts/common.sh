@@ -179,7 +179,8 @@ beacon() {
   after=$(stamp)
   theirs=$(sed -n 's/^time \([0-9TZ:.-]*\)$/\1/p' "$work/body" 2> /dev/null)
   test -n "$theirs" && test "$answered" = 200 || return 1
-  say "#-- exhibit clock $before $after server=$theirs" >> "$work/clock"
+  by=${room#*://}
+  say "#-- exhibit clock $before $after server=$theirs by=${by%%/*}" >> "$work/clock"
 }
 
 encoded() {

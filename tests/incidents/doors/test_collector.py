@@ -125,11 +125,15 @@ def test_it_sends_what_the_room_wants_with_the_clock_of_the_server(door: Door, t
     account = read(store.original(artifact), Hints(), None)
     assert {part.facts["command"] for part in account.parts} == {"uname -a", "cat /proc/meminfo"}
     text = store.original(artifact).read_text()
-    clocks = re.findall(r"^#-- exhibit clock (\S+Z) (\S+Z) server=(\S+)Z$", text, re.MULTILINE)
+    clocks = re.findall(r"^#-- exhibit clock (\S+Z) (\S+Z) server=(\S+)Z by=127\.0\.0\.1:\d+$", text, re.MULTILINE)
     assert len(clocks) == 2
     for before, after, theirs in clocks:
         assert before[:-1] <= theirs
         assert theirs[:19] <= after[:-1]
+    for part in account.parts:
+        server, least, most = part.facts["server_clock"].split(" ")
+        assert server == f"127.0.0.1:{door.port}"
+        assert -2 <= float(least) <= 0 <= float(most) <= 2
     assert set(door.bearers) == {f"Bearer {token}"}
     assert list(tmp_path.glob("exhibit-*-*")) == []
 

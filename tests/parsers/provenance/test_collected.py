@@ -116,9 +116,31 @@ def test_a_log_whose_zone_the_host_does_not_name_is_asked_about(tmp_path: Path) 
         assert any(question["ask"] == "tz" for question in part.facts.get("questions", ())) is asked
 
 
-def test_lines_about_the_servers_clock_stand_beside_the_parts(tmp_path: Path) -> None:
-    clock = "#-- exhibit clock 2016-04-14T07:12:01Z 2016-04-14T07:12:02Z server=2016-04-14T07:14:31.250000Z\n"
-    account = found(tmp_path, "collected by Exhibit\n" + clock + clock + mark("vmstat 5 2") + VMSTAT + END)
-    assert [(part.kind, part.line_from) for part in account.parts] == [("vmstat", 5)]
+def reading(before: str, behind: str, server: str, by: str = "room.example.org") -> str:
+    day = "2016-04-14T07"
+    return f"#-- exhibit clock {day}:{before}Z {day}:{behind}Z server={day}:{server}Z by={by}\n"
+
+
+@pytest.mark.parametrize(
+    ("clock", "ahead"),
+    [
+        # The host shows 12:01 to 12:02, so it has 12:01.0 to 12:03.0 at most, when the server has 14:31.25.
+        (reading("12:01", "12:02", "14:31.250000"), "room.example.org -150.250000 -148.250000"),
+        (
+            reading("12:01", "12:01", "12:01.5") + reading("12:59", "12:59", "12:59.2"),
+            "room.example.org -0.200000 0.500000",
+        ),
+        (reading("12:01", "12:01", "12:01.5") + reading("12:59", "12:59", "11:59.5"), None),
+        (reading("12:01", "12:01", "12:01.5") + reading("12:59", "12:59", "12:59.5", "other.example.org"), None),
+        (reading("12:02", "12:01", "12:01.5"), None),
+        (reading("12:01", "12:02", "14:61.25"), None),
+        ("#-- exhibit clock soon\n", None),
+    ],
+)
+def test_readings_of_the_servers_clock_bound_the_hosts(tmp_path: Path, clock: str, ahead: str | None) -> None:
+    account = found(tmp_path, "collected by Exhibit\n" + clock + mark("vmstat 5 2") + VMSTAT + END)
+    (part,) = account.parts
+    assert part.kind == "vmstat"
+    assert part.facts.get("server_clock") == ahead
     assert account.error is None
     assert account.account.unknown == 0

@@ -13,6 +13,7 @@ from rules.clocks.ties import (
     of_anchors,
     of_covers,
     of_hosts,
+    of_servers,
     of_starts,
     of_statements,
     zone_checks,
@@ -192,6 +193,29 @@ def test_one_hosts_wall_clocks_are_one_clock():
     assert (tie.clock, tie.ref, tie.accepted) == ("2.1:1", "1.1:1", True)
     assert of_hosts([clock("1.1:1", host="db"), clock("2.1:1", "wall-utc", host="db")]) == []
     assert of_hosts([CLIENT, LISTENER]) == []
+
+
+def test_hosts_that_read_one_servers_clock_are_tied_by_what_they_saw():
+    day = "1970-01-01T00:00:00"
+    db, more, app, other = (
+        clock(f"{n}.1:1", "wall-utc", host, day, "UTC") for n, host in ((1, "db"), (2, "db"), (3, "app"), (4, "far"))
+    )
+    seen = {
+        (1, 1): ("room.example.org", -149.0, -147.5),
+        (2, 1): ("room.example.org", -149.0, -147.5),
+        (3, 1): ("room.example.org", 0.1, 1.3),
+        (4, 1): ("another.example.org", 0.0, 1.0),
+    }
+    (tie,) = of_servers([db, more, app, other], seen)
+    assert (tie.clock, tie.ref, tie.method, tie.accepted) == ("3.1:1", "1.1:1", "server clock", True)
+    assert (sure(tie.off).lo, sure(tie.off).hi) == pytest.approx((147.6, 150.3))
+    assert tie.reason == "collectors on app and db both read the clock of room.example.org"
+    places, _, main = clocks.place([db, more, app, other], [*of_hosts([db, more]), tie], None)
+    assert main == "A"
+    assert [places[one.clock].frame for one in (db, more, app)] == ["A", "A", "A"]
+    assert places["4.1:1"].frame != "A"
+    # A local time without a zone is no instant.
+    assert of_servers([clock("1.1:1", host="db"), app], seen) == []
 
 
 def test_a_statement_that_contradicts_a_measurement_is_refused():
