@@ -184,7 +184,7 @@ beacon() {
 }
 
 encoded() {
-  printf '%s' "$1" | awk '{
+  say "$1" | awk '{
     for (i = 32; i < 127; i++) code[sprintf("%c", i)] = i
     digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     for (i = 1; i <= length($0); i += 3) {

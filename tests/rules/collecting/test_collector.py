@@ -97,7 +97,7 @@ def test_a_script_is_short_plain_and_changes_nothing(script: str) -> None:
     assert not re.search(r"\b(?:yum|apt|pkg|rpm|install|sudo|perl|python)\b", own_lines(text).replace("installs", ""))
     assert f"room='{ROOM}'" in text
     assert text.count("Bearer") == 2
-    assert not re.search(r"-H [\"']?Authorization|--header=[\"']?Authorization|\?token|token=\$", text)
+    assert not re.search(r"-H [\"']?Authorization|--header=[\"']?Authorization|[?&]token=", text)
 
 
 @pytest.mark.parametrize("name", SHELLS)
