@@ -34,11 +34,9 @@ def members(tool: str, folder: Path) -> Iterator[tuple[str, Any, Any]]:
     for path, file in files:
         facts = tree.facts_of(path)
         try:
-            account = read(file, with_member_facts(Hints(), facts), None)
+            yield path, facts, read(file, with_member_facts(Hints(), facts), None)
         except UnknownFormat as error:
-            assert error.account is not None
-            account = error.account
-        yield path, facts, account
+            yield path, facts, error.account
 
 
 KINDS: dict[str, dict[str, list[str]]] = {

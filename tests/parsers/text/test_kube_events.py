@@ -91,5 +91,12 @@ def test_what_is_no_list_after_all_keeps_its_lines(text: str) -> None:
 
 
 def test_values_of_another_sort_are_no_fault() -> None:
-    odd: dict[str, Any] = {"involvedObject": [], "source": None, "count": "many", "message": 7, "series": "x", "lastTimestamp": {}}
+    odd: dict[str, Any] = {
+        "involvedObject": [],
+        "source": None,
+        "count": "many",
+        "message": 7,
+        "series": "x",
+        "lastTimestamp": {},
+    }
     assert lines({"kind": "EventList", "items": [odd]})[0] == ["/:"]
