@@ -102,7 +102,7 @@ stop_step() {
   kill -9 $victims 2> /dev/null
 }
 
-used_kib() { du -sk "$work" | awk '{ print $1 }'; }
+used_kib() { du -sk "$work" 2> /dev/null | awk '{ print $1 }'; }
 
 # Wait for a step; stop it at its limit, or when the time or the size of the whole is used up.
 finish() {
