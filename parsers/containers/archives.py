@@ -147,6 +147,14 @@ def open_members(path: Path, name: str | None = None, caps: Caps | None = None) 
         yield from _Opening(caps, max(size, 1), name or path.name).open(stream, "", 0, 0)
 
 
+def unsqueezed(stream: IO[bytes], kind: str, size: int, name: str, caps: Caps) -> _Counted:
+    """Return the bytes of one compressed stream of `size` bytes (`gzip`, `zstd` ...), counted against the caps.
+
+    Containers inside stay as they are. Reading raises LimitExceeded; `damage` of the result says whether it ended early.
+    """
+    return _Counted(_DECOMPRESS[kind](stream), _Opening(caps, max(size, 1), name), name)
+
+
 class _Opening:
     """One walk through an archive, with the caps shared by all its levels."""
 
