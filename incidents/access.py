@@ -39,6 +39,7 @@ class Right(StrEnum):
     ASK = "ask the evidence tables"
     TUNE = "set thresholds of rules"
     SHARE = "edit and share the summary"
+    EXPORT = "take the room out as a bundle"
 
 
 _VIEWER = frozenset({Right.READ, Right.ASK})
@@ -60,10 +61,11 @@ _WHEN_CLOSED = frozenset(
         Right.CLOSE,
         Right.HOOKS,
         Right.SHARE,
+        Right.EXPORT,
     }
 )
 # An archived room can be read only; purging evidence that must not stay there is still allowed.
-_WHEN_ARCHIVED = frozenset({Right.READ, Right.ASK, Right.ORIGINAL, Right.PURGE, Right.CLOSE})
+_WHEN_ARCHIVED = frozenset({Right.READ, Right.ASK, Right.ORIGINAL, Right.PURGE, Right.CLOSE, Right.EXPORT})
 _NEEDED = dict.fromkeys(Right, "a lead") | dict.fromkeys(_INVESTIGATOR, "an investigator or a lead")
 
 

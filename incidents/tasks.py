@@ -21,7 +21,18 @@ from incidents.models.room.job import ATTEMPTS, Job, JobKind, JobState, LeaseLos
 from incidents.models.site.policy_report import PolicyReport
 from incidents.storage import devices, live, meters, store
 from incidents.storage.database import AWAY
-from incidents.work import analysis, arrivals, closing, deliveries, expiring, holders, ingest, mails
+from incidents.work import (
+    analysis,
+    arrivals,
+    bundling,
+    closing,
+    deliveries,
+    expiring,
+    holders,
+    ingest,
+    mails,
+    unbundling,
+)
 from parsers.reader import ReaderFault
 
 log = structlog.get_logger(__name__)
@@ -36,8 +47,18 @@ STOPPED = (
     "at the server's memory."
 )
 OUR_FAULT = "Something went wrong on our side ({error}). Nothing is lost; try again."
-_DEEDS: dict[str, Callable[[Job], None]] = {JobKind.INGEST: ingest.ingest, JobKind.JUDGE: analysis.analyze}
-_FAIL: dict[str, Callable[[Job, str], None]] = {JobKind.INGEST: ingest.fail, JobKind.JUDGE: analysis.fail}
+_DEEDS: dict[str, Callable[[Job], None]] = {
+    JobKind.INGEST: ingest.ingest,
+    JobKind.JUDGE: analysis.analyze,
+    JobKind.EXPORT: bundling.bundle,
+    JobKind.IMPORT: unbundling.unbundle,
+}
+_FAIL: dict[str, Callable[[Job, str], None]] = {
+    JobKind.INGEST: ingest.fail,
+    JobKind.JUDGE: analysis.fail,
+    JobKind.EXPORT: bundling.fail,
+    JobKind.IMPORT: unbundling.fail,
+}
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
@@ -175,6 +196,7 @@ def _forget() -> None:
     store.forget_incoming(ABANDONED_S)
     devices.forget_ended()
     PolicyReport.objects.forget_old()
+    bundling.forget_old()
     Upload.objects.filter(created_at__lt=now - timedelta(days=7)).delete()
 
 

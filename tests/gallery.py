@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 #: Addresses that show no page of their own, and why.
 LEFT_OUT = {
     **dict.fromkeys(("rooms-csv", "case-yaml", "compare-ledger", "timeline-rows", "summary-export", "ask-rows", "collector"), "a file"),
+    "export-bundle": "a file",
     **dict.fromkeys(("timeline-picture", "original", "finding-copy", "verdict-copy"), "a file or a text"),
     **dict.fromkeys(("timeline-data", "timeline-waits", "timeline-lanes", "lines-data", "figure-conn-times"), "JSON"),
     **dict.fromkeys(("complete", "here", "healthz", "api-report", "api-observations", "api-tokens", "api-token", "compare-figure"), "JSON"),
@@ -63,7 +64,7 @@ def _full(name: str, *args: str, address: str = "", wait: str = "") -> Shot:
 _DRAWN = "[data-figure][data-state=drawn]"
 _ROOM_PAGES = (
     "evidence", "evidence-add", "flame-graph", "notes", "board", "compare", "case", "clocks", "similar", "plan", "ask", "thresholds", "requests",
-    "collect", "summary", "summary-versions", "summary-links", "status", "webhooks", "members", "activity", "questions",
+    "collect", "export", "summary", "summary-versions", "summary-links", "status", "webhooks", "members", "activity", "questions",
     "request-new", "decision-new", "action-new", "board-say", "board-cause-new",
 )  # fmt: skip
 
@@ -76,6 +77,9 @@ SHOTS: list[Shot] = [
     Shot("rooms", "first-day", who="new"),
     Shot("room-new", "page"),
     Shot("room-new", "wrong", typed={"title": "", "since": "2016-04-14T05:58:00", "hosts-0-tz": "Mars"}, status=422),
+    Shot("room-import", "page"),
+    Shot("room-import", "wrong", typed={"key": "RW"}, status=422),
+    Shot("origin", "full", args=("{brought}",)),
     Shot("search", "full", "?q=wait"),
     Shot("search", "nothing-found", "?q=nosuchword"),
     Shot("search", "empty"),

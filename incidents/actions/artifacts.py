@@ -249,6 +249,8 @@ def read_again_what_is_out_of_date(doing: Deed) -> None:
 
 
 def _read_again(doing: Deed, artifact: Artifact) -> None:
+    if not artifact.has_original:
+        raise Refused(store.WITHOUT_ORIGINAL, 410)
     artifact.state, artifact.cause = ArtifactState.QUEUED, None
     artifact.lines_read = artifact.bytes_read = None
     artifact.save(update_fields=("state", "cause", "lines_read", "bytes_read"))

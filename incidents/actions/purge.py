@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from incidents.access import Right, Room
+from incidents.actions import exports
 from incidents.actions.record import Deed, deed
 from incidents.content.summary import content as summary_content
 from incidents.errors import Refused
@@ -75,6 +76,7 @@ def _purge(doing: Deed, number: int, reason: str) -> Artifact:
     )
     doing.tell("artifact", number, artifact.version)
     transaction.on_commit(lambda: store.purge(artifact))
+    exports.withdraw(doing, "Evidence in it was purged.")
     return artifact
 
 

@@ -14,7 +14,7 @@ from django.db.models.functions import JSONObject
 from incidents.models.judging.finding import Evaluation
 from incidents.models.people.membership import Membership, Role
 from incidents.models.room.incident import Incident
-from incidents.models.room.job import Job, JobKind, JobState
+from incidents.models.room.job import CHANGING, Job, JobKind, JobState
 from incidents.models.room.standing import Milestone, Moment
 
 _NAME = ("id", "username", "first_name", "last_name", "is_active")
@@ -36,7 +36,7 @@ def header(incident: Incident) -> dict[str, Any]:
     `pending`: the room was judged again since it was closed, and a lead has to accept the result.
     """
     of_room = {"incident": OuterRef("pk")}
-    jobs = Job.objects.filter(**of_room, state__in=(JobState.QUEUED, JobState.RUNNING))
+    jobs = Job.objects.filter(**of_room, kind__in=CHANGING, state__in=(JobState.QUEUED, JobState.RUNNING))
     milestones = Milestone.objects.filter(**of_room).order_by()
     leads = Membership.objects.filter(**of_room, role=Role.LEAD).order_by("joined_at", "pk")[:1]
     row = (

@@ -54,6 +54,7 @@ MAY = {
     "ask": Right.ASK,
     "tune": Right.TUNE,
     "share": Right.SHARE,
+    "export": Right.EXPORT,
 }
 
 

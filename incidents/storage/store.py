@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from django.conf import settings
 from django.db import transaction
 
-from incidents.errors import NoSpace, StoreError, TooLarge
+from incidents.errors import NoSpace, Refused, StoreError, TooLarge
 from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.evidence.reading import Reading, ReadingState
 from incidents.models.room.incident import RoomCounter
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # Bytes of a long upload after which the free space is checked again.
 _LOOK_EVERY = 16 * 2**20
+WITHOUT_ORIGINAL = (
+    "This artifact came in a bundle of tables: its rows are here, its lines are not. Ask the room that it came from."
+)
 
 
 def _root() -> Path:
@@ -85,12 +88,78 @@ def lines_of(artifact: Artifact) -> LineReader | None:
         return None
 
 
+def bundle_path(incident_id: int, id: uuid.UUID) -> Path:
+    """Return where a bundle of the room lies: one made of it, or the one that it is filled from."""
+    return _room(incident_id) / "bundles" / str(uuid.UUID(str(id)))
+
+
+def drop_bundle(incident_id: int, id: uuid.UUID) -> None:
+    """Remove a bundle and what was written of it so far. Can be repeated."""
+    with _plain_faults():
+        path = bundle_path(incident_id, id)
+        for left in path.parent.glob(f"{path.name}*") if path.parent.is_dir() else ():
+            left.unlink(missing_ok=True)
+
+
+def keep_bundle(incoming: Incoming, incident_id: int, id: uuid.UUID) -> None:
+    """Store an incoming file as the bundle that a room is filled from, safely on disk."""
+    target = bundle_path(incident_id, id)
+    with _plain_faults():
+        incoming.flush()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.link(incoming.path, target)
+        _fsync_folder(target.parent)
+
+
+@contextmanager
+def bundle_in_the_making(incident_id: int, id: uuid.UUID) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Yield two files, one to write members to and one for the whole; the whole gets its name if nothing was raised."""
+    target = bundle_path(incident_id, id)
+    body, whole = target.with_name(f"{target.name}.body"), target.with_name(f"{target.name}.part")
+    with _plain_faults():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with body.open("w+b") as members, whole.open("w+b") as made:
+                yield members, made
+                made.flush()
+                os.fsync(made.fileno())
+            os.replace(whole, target)
+            _fsync_folder(target.parent)
+        finally:
+            body.unlink(missing_ok=True)
+            whole.unlink(missing_ok=True)
+
+
+def place_table(incident_id: int, number: int, table: str | None, batch: str, pieces: Iterable[bytes]) -> None:
+    """Write a file of an artifact's first reading as it came in a bundle: a batch of a table, or (no table) the manifest.
+
+    Names are checked by whoever read the bundle (incidents/storage/bundles.py: TABLE). Can be repeated.
+    """
+    folder = _room(incident_id) / str(int(number)) / "1"
+    target = folder / table / f"{batch}.parquet" if table else folder / "manifest.json"
+    with _plain_faults():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh = target.with_suffix(".part")
+        with fresh.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, target)
+
+
 def cache_dir(incident_id: int) -> Path:
     return _room(incident_id) / "cache"
 
 
 def open_original(artifact: Artifact) -> BinaryIO:
-    """Open the stored bytes. Raises `StoreError` if they are missing (a purged artifact has none)."""
+    """Open the stored bytes. Raises `StoreError` if they are missing (a purged artifact has none).
+
+    Raises `Refused` for an artifact that came without them.
+    """
+    if not artifact.has_original:
+        raise Refused(WITHOUT_ORIGINAL, 410)
     try:
         return original(artifact).open("rb")
     except OSError as error:

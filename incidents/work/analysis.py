@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
+from incidents.content.names import signs_as
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
 from incidents.models.evidence.reading import Part, Reading
 from incidents.models.judging.case import ClockOffset, Host, Marker, Statement
@@ -204,7 +205,8 @@ def _artifact(artifact: Artifact, newest: int | None, name: str) -> rules.Artifa
     number = artifact.reading.number if artifact.reading else newest
     folder = store.reading_dir(Reading(artifact=artifact, number=number)) if number else None
     where = str(folder) if folder else None
-    return rules.ArtifactSpec(artifact.number, name, artifact.sha256, str(store.original(artifact)), where, parts)
+    original = str(store.original(artifact)) if artifact.has_original else None
+    return rules.ArtifactSpec(artifact.number, name, artifact.sha256, original, where, parts)
 
 
 def _host(host: Host) -> rules.HostSpec:
@@ -231,7 +233,7 @@ def _argued(incident: Incident) -> Iterable[rules.Statement]:
 
 
 def _offset(offset: ClockOffset) -> rules.Offset:
-    return rules.Offset(offset.clock, offset.ref, offset.lo, offset.hi, offset.author.get_username(), offset.text)
+    return rules.Offset(offset.clock, offset.ref, offset.lo, offset.hi, signs_as(offset.author), offset.text)
 
 
 def _names(incident: Incident) -> tuple[rules.SiteName, ...]:

@@ -20,7 +20,7 @@ from incidents.models.people.membership import Membership
 from incidents.models.people.notification import Mail, MailChoice, Notification, Told
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
-from incidents.models.room.job import Job, JobState
+from incidents.models.room.job import CHANGING, Job, JobState
 from incidents.storage import live, store
 
 QUARANTINE_DAYS = 14  # days after which an unsettled file expires
@@ -68,7 +68,7 @@ def _changed(request: EvidenceRequest) -> str | None:
     answers = Artifact.objects.filter(answered__request=request, answered__taken=True)
     from_archives = Artifact.objects.filter(came_in__archive__in=answers)
     ids = set(answers.values_list("pk", flat=True)) | set(from_archives.values_list("pk", flat=True))
-    under_way = Job.objects.filter(incident=incident, state__in=(JobState.QUEUED, JobState.RUNNING))
+    under_way = Job.objects.filter(incident=incident, kind__in=CHANGING, state__in=(JobState.QUEUED, JobState.RUNNING))
     if under_way.exists():
         return None
     numbers = set(Artifact.objects.filter(pk__in=ids).values_list("number", flat=True))

@@ -97,7 +97,9 @@ def fences() -> Mapping[str, bool]:
 
 
 def out_of_date(artifact: Artifact) -> bool:
-    """Tell whether the newest reading was made with other corrections than there are now."""
+    """Tell whether the newest reading was made with other corrections than there are now, and could be made again."""
+    if not artifact.has_original:
+        return False
     newest = artifact.readings.order_by("-number").first()
     return newest is None or newest.hints != _said(artifact)
 

@@ -19,6 +19,7 @@
     "members",
     "room",
     "layout",
+    "export",
     "notice",
     "presence",
     "progress",

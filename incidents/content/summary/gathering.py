@@ -33,7 +33,7 @@ from incidents.models.people.membership import Membership, Role
 from incidents.models.plan.action import ActionState
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, Status
-from incidents.models.room.job import Job, JobState
+from incidents.models.room.job import CHANGING, Job, JobState
 from incidents.models.room.standing import Milestone, Moment
 from incidents.models.words.summary import SummaryVersion
 from incidents.storage import live
@@ -161,7 +161,9 @@ def _head(incident: Incident) -> dict[str, Any]:
     head: dict[str, Any] = dict(
         Incident.objects.filter(pk=incident.pk)
         .values(
-            reading=Exists(Job.objects.filter(**of_room, state__in=(JobState.QUEUED, JobState.RUNNING))),
+            reading=Exists(
+                Job.objects.filter(**of_room, kind__in=CHANGING, state__in=(JobState.QUEUED, JobState.RUNNING))
+            ),
             waits=Exists(Evaluation.objects.filter(**of_room, accepted=False)),
             reached=ArraySubquery(
                 Milestone.objects.filter(**of_room).order_by().values(made=JSONObject(kind="kind", at="at"))

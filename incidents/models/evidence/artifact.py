@@ -30,6 +30,7 @@ class Way(models.TextChoices):
     SAMPLE = "sample", "sample room"
     ARCHIVE = "archive", "an archive"
     LINK = "link", "a request's link"
+    BUNDLE = "bundle", "a room bundle"
 
 
 class Artifact(models.Model):
@@ -38,6 +39,8 @@ class Artifact(models.Model):
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="artifacts")
     number = models.PositiveIntegerField()
     sha256 = models.CharField(max_length=64)
+    # False: it came in a bundle of tables; its lines are not here, so it cannot be read again.
+    has_original = models.BooleanField(default=True, db_default=True)
     name = models.CharField(max_length=255)  # as the uploader called it; never part of a path
     size = models.PositiveBigIntegerField()
     way = models.CharField(max_length=8, choices=Way.choices)

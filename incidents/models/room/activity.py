@@ -80,7 +80,7 @@ class Activity(models.Model):
     def computed_hash(self) -> str:
         """Return the SHA-256 over the previous row's hash and all fields of this row as canonical JSON."""
         at: datetime = self.at
-        fields = [
+        return chained(
             self.previous,
             self.incident_id,
             self.seq,
@@ -90,5 +90,9 @@ class Activity(models.Model):
             self.verb,
             self.object,
             self.detail,
-        ]
-        return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        )
+
+
+def chained(previous: str, *fields: Any) -> str:
+    """Return the SHA-256 over the previous row's hash and the fields of a row, in the order of `computed_hash`."""
+    return hashlib.sha256(json.dumps([previous, *fields], sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -21,6 +21,12 @@ ATTEMPTS = 3  # tries before a job counts as failed
 class JobKind(models.TextChoices):
     INGEST = "ingest", "read an artifact"
     JUDGE = "judge", "judge the room"
+    EXPORT = "export", "make a bundle of the room"
+    IMPORT = "import", "fill the room from a bundle"
+
+
+#: Jobs that change what the room knows; a bundle that is made of it changes nothing.
+CHANGING = (JobKind.INGEST, JobKind.JUDGE, JobKind.IMPORT)
 
 
 class JobState(models.TextChoices):
@@ -155,7 +161,8 @@ class Job(models.Model):
             ),
             models.CheckConstraint(
                 name="job_kind_known",
-                condition=Q(kind=JobKind.INGEST, artifact__isnull=False) | Q(kind=JobKind.JUDGE, artifact__isnull=True),
+                condition=Q(kind=JobKind.INGEST, artifact__isnull=False)
+                | Q(kind__in=(JobKind.JUDGE, JobKind.EXPORT, JobKind.IMPORT), artifact__isnull=True),
             ),
             models.CheckConstraint(name="job_state_known", condition=Q(state__in=JobState.values)),
             models.CheckConstraint(

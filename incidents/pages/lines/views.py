@@ -296,6 +296,8 @@ def mask_words(mask: Mask, lift: LiftedMask | None) -> str:
 
 def reader_of(artifact: Artifact) -> LineReader | None:
     """Open the lines of an artifact; None if nothing of it can be read yet."""
+    if not artifact.has_original:
+        raise Refused(store.WITHOUT_ORIGINAL, 410)
     try:
         return store.lines_of(artifact)
     except (OSError, ParserError) as error:

@@ -55,6 +55,8 @@ WORDS = {
     "status": "the status",
     "members": "members",
     "activity": "activity",
+    "export": "exports",
+    "origin": "where the room came from",
     "webhooks": "webhooks",
     "webhook": "a webhook",
 }

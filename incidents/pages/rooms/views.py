@@ -31,7 +31,7 @@ from incidents.errors import Refused
 from incidents.models.judging.finding import OPEN_DISPUTE, Dispute
 from incidents.models.judging.verdict import Verdict
 from incidents.models.room.incident import Incident, Status
-from incidents.models.room.job import Job, JobState
+from incidents.models.room.job import CHANGING, Job, JobState
 from incidents.models.room.standing import Milestone
 from incidents.pages.forms import HostForm, SymptomForm, rows_of
 from incidents.pages.rooms import listing
@@ -233,7 +233,7 @@ def rows(user: User | AnonymousUser, incidents: list[Incident]) -> list[Row]:
     before = listing.again(user, incidents)
     unjudged = [incident.pk for incident in incidents if getattr(incident, "verdict", None) is None]
     reading = dict(
-        Job.objects.filter(incident__in=unjudged, state__in=(JobState.QUEUED, JobState.RUNNING))
+        Job.objects.filter(incident__in=unjudged, kind__in=CHANGING, state__in=(JobState.QUEUED, JobState.RUNNING))
         .order_by()
         .values("incident")
         .annotate(n=Greatest(Count("artifact", distinct=True), 1))

@@ -44,6 +44,7 @@ from incidents.models.evidence.archive import NOT_RECOGNISED, ArchiveMember
 from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.request import EvidenceRequest
 from incidents.models.people.membership import Role
+from incidents.models.room.bundle import Export
 from incidents.models.words.note import Note
 from incidents.storage import store
 from tests.incidents.conftest import make_member, make_room, make_user, undone
@@ -226,6 +227,24 @@ def set_value(room: Judged) -> tuple[Any, ...]:
     until = timezone.now().date() + timedelta(days=3)
     made = thresholds.set_threshold(room.investigator, rule, "min_stall_s", 0.2, "fast host", until)
     return (room.slug, "values", made.pk)
+
+
+def ready_bundle(room: Judged) -> tuple[Any, ...]:
+    incident = room.lead.incident
+    now = timezone.now()
+    row = Export.objects.create(
+        incident=incident,
+        holds="tables",
+        state="ready",
+        size=3,
+        ready_at=now,
+        expires_at=now + timedelta(days=7),
+        made_by=room.lead.user,
+    )
+    path = store.bundle_path(incident.pk, row.pk)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"tar")
+    return (room.slug, row.pk)
 
 
 PLANNED = "Restart in the night?"
@@ -526,6 +545,15 @@ MATRIX: dict[str, list[Row]] = {
     "invite": [Row("lead", "post", data={"role": "viewer", "team": "dba"})],
     "activity": [Row("viewer")],
     "activity-verify": [Row("viewer", "post")],
+    "export": [
+        Row("viewer"),
+        Row("lead", "post", (302,), data={"do": "make", "holds": "tables"}),
+        Row("lead", "post", (404,), data={"do": "remove", "bundle": "0"}),
+    ],
+    "export-bundle": [Row("lead", args=ready_bundle)],
+    # This room came from no bundle; test_export.py brings one.
+    "origin": [Row("viewer", ok=(404,))],
+    "room-import": [Row(None, args=nothing), Row(None, "post", (422,), nothing, {"key": "RW"})],
     "stream": [Row("viewer", anonymous=404)],
     "api-report": [Row("viewer", anonymous=401)],
     "api-observations": [Row("viewer", anonymous=401)],
