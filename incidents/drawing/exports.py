@@ -99,6 +99,8 @@ def trace_events(frame: Frame, rows: Iterable[Mapping[str, Any]], about: Mapping
     yield '{"displayTimeUnit": "ms", "otherData": ' + json.dumps(about) + ', "traceEvents": ['
     comma = ""
     for row in rows:
+        if row["value"] is not None and not math.isfinite(row["value"]):
+            continue  # JSON has no word for it
         head = row["strip"].split(" ")[0] if row["lane"] == "syscalls" else row["lane"]
         group = (row["host"] or "unknown host", head)
         if group not in pids:

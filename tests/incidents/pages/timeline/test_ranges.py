@@ -28,6 +28,7 @@ from incidents.models.room.layout import Layout
 from rules.case.reading import open_paths
 from rules.engine.read import ReadOnly
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
+from tests.incidents.drawing.test_trace_format import check
 from tests.incidents.pages.conftest import client_of
 
 pytestmark = pytest.mark.django_db
@@ -142,6 +143,7 @@ def test_everything_about_the_selected_range_and_only_for_members(room: Room) ->
     assert table.height == len(csv_rows)
     assert handed["Content-Disposition"].startswith("attachment")
     trace = json.loads(b"".join(get(client, room, "timeline-rows", "trace", frame=shared["frame"])))
+    check(trace)
     waits = {event["name"]: event for event in trace["traceEvents"] if event["ph"] == "X"}
     clocks = trace["otherData"]["clocks"]
     assert sorted(round(c["added_s"], 3) for c in clocks.values()) == [-0.197, 0.0], "our offset, and said"
