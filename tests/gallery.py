@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 #: Addresses that show no page of their own, and why.
 LEFT_OUT = {
     **dict.fromkeys(("rooms-csv", "case-yaml", "compare-ledger", "timeline-rows", "summary-export", "ask-rows", "collector"), "a file"),
-    "export-bundle": "a file",
+    **dict.fromkeys(("export-bundle", "export-found"), "a file"),
     **dict.fromkeys(("timeline-picture", "original", "finding-copy", "verdict-copy"), "a file or a text"),
     **dict.fromkeys(("timeline-data", "timeline-waits", "timeline-lanes", "lines-data", "figure-conn-times"), "JSON"),
     **dict.fromkeys(("complete", "here", "healthz", "api-report", "api-observations", "api-tokens", "api-token", "compare-figure"), "JSON"),
@@ -80,6 +80,7 @@ SHOTS: list[Shot] = [
     Shot("room-import", "page"),
     Shot("room-import", "wrong", typed={"key": "RW"}, status=422),
     Shot("origin", "full", args=("{brought}",)),
+    Shot("export-names", "full", args=("{full}", "{redacted}")),
     Shot("search", "full", "?q=wait"),
     Shot("search", "nothing-found", "?q=nosuchword"),
     Shot("search", "empty"),
@@ -138,7 +139,7 @@ SHOTS: list[Shot] = [
     # Empty, closed, as a viewer sees it.
     *_in_room("empty", "room", *_ROOM_PAGES),
     *_in_room("closed", "room", "evidence", "plan", "status", "members", "summary", "case", "notes"),
-    *(Shot(name, "viewer", args=("{full}",), who="vera") for name in ("room", "plan", "status", "members", "case", "requests")),
+    *(Shot(name, "viewer", args=("{full}",), who="vera") for name in ("room", "plan", "status", "members", "case", "requests", "export")),
     # What goes wrong.
     Shot("room", "unknown", args=("no-such-room-abcdefgh",), status=404),
     Shot("webhooks", "not-allowed", args=("{full}",), who="vera", status=403),

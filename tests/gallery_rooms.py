@@ -6,6 +6,7 @@ Each function prints what it found as one JSON object; `make` needs the evidence
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -15,11 +16,13 @@ from django.urls import reverse
 
 from incidents import access
 from incidents.access import Room
-from incidents.actions import artifacts, board, members, policy_reports, quarantine, rooms, sample, summary
+from incidents.actions import artifacts, board, exports, members, policy_reports, quarantine, rooms, sample, summary
 from incidents.models.people.membership import Membership, Role, Team
+from incidents.models.room.bundle import Export
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job
 from incidents.models.site.policy_report import FURTHER, Seen
+from incidents.storage import store
 from incidents.work import analysis
 from tests.gallery import SHOTS
 from tests.incidents.full_room import fill
@@ -66,7 +69,7 @@ def make(slugs: dict[str, str]) -> None:
             policy_reports.note(seen, AGENT)
     _fail(access.enter(ada, slugs["failed"]).incident)
     rooms.close(access.enter(ada, slugs["closed"]))
-    found = slugs | _inside(full)
+    found = slugs | _inside(full) | {"brought": _brought(full), "redacted": str(_exported(full, "redacted").pk)}
     found |= {"vera": _session(vera), "new": _session(new), "ada": _session(ada)}
     _told(found)
 
@@ -84,6 +87,26 @@ def addresses(names: dict[str, Any]) -> None:
             for shot in SHOTS
         }
     )
+
+
+def _brought(full: Room) -> str:
+    """Have the workers make a bundle of a room, open another room from it, and say its slug."""
+    export = _exported(full, "tables")
+    with store.bundle_path(full.incident.pk, export.pk).open("rb") as file:
+        incoming = store.receive_all(iter(lambda: file.read(2**20), b""))
+    try:
+        return exports.bring(full.user, incoming).slug
+    finally:
+        incoming.discard()
+
+
+def _exported(full: Room, holds: str) -> Export:
+    export = exports.ask(full, holds)
+    until = time.monotonic() + 120
+    while export.going and time.monotonic() < until:
+        time.sleep(1)
+        export.refresh_from_db()
+    return export
 
 
 def _inside(full: Room) -> dict[str, Any]:

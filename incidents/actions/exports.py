@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -20,12 +21,15 @@ from incidents.storage import bundles, quotas, store
 from incidents.storage.bundles import BundleRefused
 
 MOST_READY = 5  # bundles of one room that are there at once
+MOST_NAMES = 200  # further names to be replaced in one export
 
 
-def ask(room: Room, holds: str) -> Export:
-    """Have a bundle made; a worker does it. One at a time for each room."""
+def ask(room: Room, holds: str, also: Sequence[str] = ()) -> Export:
+    """Have an export made; a worker does it. One at a time for each room. `also`: further names to be replaced."""
     if holds not in Holds.values:
-        raise Refused("Choose what the bundle holds: originals or tables.")
+        raise Refused("Choose what the bundle holds: originals, tables or Parquet files.")
+    if len(also) > MOST_NAMES or any(len(name) > 200 for name in also):
+        raise Refused(f"At most {MOST_NAMES} further names of at most 200 characters each.")
     with deed(room, Right.EXPORT) as doing:
         made = doing.incident.exports
         if made.filter(state__in=(BundleState.QUEUED, BundleState.RUNNING)).exists():
@@ -34,7 +38,9 @@ def ask(room: Room, holds: str) -> Export:
             raise Refused(f"There are {MOST_READY} bundles of this room already. Remove one first.", 409)
         store.require_space(0)
         job = _queue(doing.incident, JobKind.EXPORT)
-        export = Export.objects.create(incident=doing.incident, job=job, holds=holds, made_by=doing.room.user)
+        export = Export.objects.create(
+            incident=doing.incident, job=job, holds=holds, also=list(also), made_by=doing.room.user
+        )
         doing.record("asked for", "room bundle", holds=holds)
         doing.tell("export")
         return export
@@ -48,6 +54,16 @@ def note_download(room: Room, id: uuid.UUID) -> Export:
         return export
 
 
+def look_up(room: Room, id: uuid.UUID) -> Export:
+    """Return an export with the names that it replaced; the look is recorded."""
+    with deed(room, Right.EXPORT) as doing:
+        export = doing.incident.exports.filter(pk=id, holds=Holds.REDACTED).first()
+        if export is None:
+            raise Refused("There is no such export.", 404)
+        doing.record("looked up", "names of an export", sha256=export.sha256)
+        return export
+
+
 def remove(room: Room, id: uuid.UUID) -> None:
     """Remove a bundle's file before its week is over."""
     with deed(room, Right.EXPORT) as doing:
@@ -58,7 +74,8 @@ def remove(room: Room, id: uuid.UUID) -> None:
 
 
 def withdraw(doing: Deed, why: str) -> None:
-    """Remove all bundles of the room that can be downloaded, inside another action."""
+    """Remove all bundles of the room that can be downloaded, and the names of all, inside another action."""
+    doing.incident.exports.update(names={})
     for export in doing.incident.exports.filter(state=BundleState.READY):
         _drop(export, why)
     doing.tell("export")

@@ -11,7 +11,6 @@ from typing import Any
 
 Json = dict[str, Any]
 
-STATES = ("cause", "undecided", "suspect", "lead", "nothing", "cannot_tell")
 _WORDS = ("rule", "version", "headline", "group", "severity", "tier", "host", "subject")
 #: Differences in these words of a finding are told; headlines may differ in a figure or a name only.
 _COMPARED = ("group", "severity", "tier", "headline", "version")

@@ -131,6 +131,21 @@ def bundle_in_the_making(incident_id: int, id: uuid.UUID) -> Iterator[tuple[Bina
             whole.unlink(missing_ok=True)
 
 
+@contextmanager
+def tables_in_the_making(incident_id: int, id: uuid.UUID) -> Iterator[Path]:
+    """Yield an empty folder beside a bundle for files that go into it; it is removed in the end."""
+    path = bundle_path(incident_id, id)
+    folder = path.with_name(f"tables-{path.name}")
+    with _plain_faults():
+        if folder.exists():  # of a worker that was killed
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder)
+
+
 def place_table(incident_id: int, number: int, table: str | None, batch: str, pieces: Iterable[bytes]) -> None:
     """Write a file of an artifact's first reading as it came in a bundle: a batch of a table, or (no table) the manifest.
 

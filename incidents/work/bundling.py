@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tarfile
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -23,6 +24,7 @@ from incidents.models.room.incident import RoomCounter
 from incidents.models.room.job import Job, JobState
 from incidents.storage import bundles, live, signing, store
 from incidents.storage.database import patiently
+from incidents.work import analysis, judge_process, redacting
 
 KEPT = timedelta(days=7)
 RENEW_S = 2.0  # interval at which the lease is renewed and progress is told
@@ -35,6 +37,10 @@ def bundle(job: Job) -> None:
     export = patiently(lambda: Export.objects.select_related("incident", "made_by").get(job=job))
     documents, artifacts = patiently(lambda: _begin(job, export))
     progress = _Progress(job, export)
+    if export.holds in (Holds.PARQUET, Holds.REDACTED):
+        digest = _files(export, documents["report.json"], progress)
+        patiently(lambda: _finish(job, export, artifacts, digest))
+        return
     with store.bundle_in_the_making(export.incident_id, export.pk) as (body, whole):
         writer = bundles.Writer(body, progress.more)
         for name, told in documents.items():
@@ -94,7 +100,7 @@ def _begin(job: Job, export: Export) -> tuple[dict[str, Any], list[Artifact]]:
         RoomCounter.lock(export.incident_id)
         job.hold()
         incident = export.incident
-        tables = export.holds == Holds.TABLES
+        tables = export.holds != Holds.ORIGINALS
         artifacts = list(
             incident.artifacts.exclude(state=ArtifactState.PURGED).select_related("reading").order_by("number")
         )
@@ -110,6 +116,33 @@ def _begin(job: Job, export: Export) -> tuple[dict[str, Any], list[Artifact]]:
         Export.objects.filter(pk=export.pk).update(state=BundleState.RUNNING, total_bytes=total, done_bytes=0, cause="")
         live.tell(incident.pk, "export")
         return documents, artifacts
+
+
+def _files(export: Export, report: dict[str, Any] | None, progress: _Progress) -> tuple[int, str]:
+    """Write the room's tables as Parquet files with a description, packed as a plain tar; names replaced if asked for."""
+    spec = patiently(lambda: analysis.case_of(export.incident, judged=False))
+    cache = store.cache_dir(export.incident_id)
+    with (
+        store.tables_in_the_making(export.incident_id, export.pk) as folder,
+        store.bundle_in_the_making(export.incident_id, export.pk) as (_, whole),
+    ):
+
+        def tables() -> None:
+            judge_process.write_tables(spec, lambda: progress.more(0), cache, folder)
+
+        if export.holds == Holds.REDACTED:
+            export.names = redacting.write(export.incident, report, export.also, folder, tables)
+        else:
+            tables()
+        with tarfile.open(fileobj=whole, mode="w", format=tarfile.GNU_FORMAT) as archive:
+            for file in sorted(folder.iterdir(), key=lambda file: (file.name != "schema.json", file.name)):
+                told = tarfile.TarInfo(file.name)
+                told.size, told.mode = file.stat().st_size, 0o600
+                with file.open("rb") as content:
+                    archive.addfile(told, content)
+                progress.more(told.size)
+        whole.flush()
+        return _sha256(whole)
 
 
 def _add_original(writer: bundles.Writer, artifact: Artifact) -> None:
@@ -187,6 +220,7 @@ def _finish(job: Job, export: Export, artifacts: list[Artifact], made: tuple[int
             total_bytes=made[0],
             size=made[0],
             sha256=made[1],
+            names=export.names,
             ready_at=now,
             expires_at=now + KEPT,
         )

@@ -199,6 +199,21 @@ def overlook(spec: CaseSpec, each_second: Callable[[], None] | None, cache: Path
         child.close()
 
 
+def write_tables(spec: CaseSpec, each_second: Callable[[], None] | None, cache: Path, folder: Path) -> None:
+    """Write a case's tables as Parquet into a folder of the evidence, in a child like those that judge.
+
+    Raises `JudgingFailed` if the child did not come to its end.
+    """
+    child = _Child("incidents.drawing.tables_child", str(settings.EVIDENCE_ROOT), str(folder))
+    try:
+        child.ask(spec, cache)
+        if status := child.wait(each_second):
+            log.error("export.child_failed", status=status, stderr=child.words())
+            raise JudgingFailed(f"The tables could not be written ({_ending(status, child.words())}).")
+    finally:
+        child.close()
+
+
 @functools.cache
 def fences() -> Mapping[str, bool]:
     """Return which fences hold around judging on this server; tried once in each process, by a child without a case."""

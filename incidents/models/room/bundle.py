@@ -15,6 +15,8 @@ from incidents.models.room.job import Job
 class Holds(models.TextChoices):
     ORIGINALS = "originals", "originals"
     TABLES = "tables", "tables without originals"
+    PARQUET = "parquet", "Parquet files"  # no room in it: for other tools
+    REDACTED = "redacted", "findings and Parquet files, names replaced"
 
 
 class BundleState(models.TextChoices):
@@ -52,6 +54,8 @@ class Export(BundleWork):
     asked_at = models.DateTimeField(auto_now_add=True)
     ready_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
+    also = models.JSONField(default=list, blank=True)  # further names to replace, as a lead typed them
+    names = models.JSONField(default=dict, blank=True)  # what was replaced: pseudonym -> [kind, name]; leads see it
     size = models.PositiveBigIntegerField(null=True, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
 

@@ -17,7 +17,7 @@ from incidents.pages.rooms.views import request_user
 from incidents.pages.shell import shell
 from incidents.storage import signing, store
 
-A_PAGE = 100
+A_PAGE = 40
 
 
 class BundleForm(forms.Form):

@@ -11,6 +11,8 @@ from incidents.pages.shell import page, takes_files
 urlpatterns = [
     path(ROOM + "export/", page(views.export), name="export"),
     path(ROOM + "export/<uuid:id>", page(views.bundle), name="export-bundle"),
+    path(ROOM + "export/<uuid:id>/names/", page(views.names), name="export-names"),
+    path(ROOM + "export/<str:what>.<str:form>", page(views.found), name="export-found"),
     path(ROOM + "origin/", page(bringing.origin), name="origin"),
     path("rooms/import/", takes_files(page(bringing.bring)), name="room-import"),
 ]

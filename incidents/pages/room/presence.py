@@ -56,6 +56,7 @@ WORDS = {
     "members": "members",
     "activity": "activity",
     "export": "exports",
+    "export-names": "names of an export",
     "origin": "where the room came from",
     "webhooks": "webhooks",
     "webhook": "a webhook",

@@ -247,6 +247,12 @@ def ready_bundle(room: Judged) -> tuple[Any, ...]:
     return (room.slug, row.pk)
 
 
+def redacted(room: Judged) -> tuple[Any, ...]:
+    slug, id = ready_bundle(room)
+    Export.objects.filter(pk=id).update(holds="redacted", names={"host-0123456789": ["host", "truss-listener"]})
+    return (slug, id)
+
+
 PLANNED = "Restart in the night?"
 HOOK_PATH = "T0HOOKPATH"
 FIRST = reports.CAUSE_KEY
@@ -551,6 +557,17 @@ MATRIX: dict[str, list[Row]] = {
         Row("lead", "post", (404,), data={"do": "remove", "bundle": "0"}),
     ],
     "export-bundle": [Row("lead", args=ready_bundle)],
+    "export-names": [
+        Row("lead", args=redacted),
+        Row("lead", "post", (200,), redacted, {"text": "host-0123456789"}),
+        Row("lead", ok=(404,), args=ready_bundle),
+    ],
+    "export-found": [
+        Row("viewer", args=in_room("findings", "csv")),
+        Row("viewer", args=in_room("observations", "csv")),
+        Row("viewer", args=in_room("found", "sarif")),
+        Row("viewer", ok=(404,), args=in_room("secrets", "csv")),
+    ],
     # This room came from no bundle; test_export.py brings one.
     "origin": [Row("viewer", ok=(404,))],
     "room-import": [Row(None, args=nothing), Row(None, "post", (422,), nothing, {"key": "RW"})],

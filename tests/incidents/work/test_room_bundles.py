@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
+import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.test import override_settings
 
 from incidents import access, tasks
 from incidents.access import Room
-from incidents.actions import artifacts, exports, members, notes, purge, sample, tokens, webhooks
+from incidents.actions import artifacts, case, exports, members, notes, purge, sample, tokens, webhooks
 from incidents.content import judged_before
 from incidents.content.milestones import header
 from incidents.content.names import known_as
 from incidents.errors import NotAllowed, Refused
 from incidents.models.evidence.artifact import Artifact
+from incidents.models.evidence.reading import Reading
 from incidents.models.people.membership import Role
 from incidents.models.room.bundle import BundleState, Origin
 from incidents.models.room.incident import Incident
@@ -46,6 +52,7 @@ class Whole:
     room: Room
     bundles: dict[str, Path]
     planted: tuple[str, ...]
+    folder: Path
 
 
 def make_whole(folder: Path) -> Whole:
@@ -55,6 +62,7 @@ def make_whole(folder: Path) -> Whole:
     room = access.enter(lead, sample.open_sample(lead).slug)
     run_jobs()
     fill(room, range(1))
+    case.add_phase(room, 1, 1, 2, "before")
     tokens.create(room, "db1")
     webhooks.add(room, "https://chat.example.com/hooks/H00KPATH", ["verdict"])
     invitation = members.invite(room, Role.VIEWER, email="guest@mail.example.com")
@@ -69,7 +77,7 @@ def make_whole(folder: Path) -> Whole:
     for holds in ("originals", "tables"):
         made[holds] = folder / holds
         shutil.copy(bundle_of(room, holds), made[holds])
-    return Whole(room, made, (*secrets, *words, invitation.strip("/").split("/")[-1]))
+    return Whole(room, made, (*secrets, *words, invitation.strip("/").split("/")[-1]), folder)
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +183,32 @@ def test_tables_alone_are_judged_the_same_without_a_line_of_the_originals(whole)
     export.refresh_from_db()
     assert export.state == BundleState.FAILED
     assert "originals are not here" in export.cause
+
+
+def test_tables_go_as_parquet_that_other_tools_read(whole):
+    """Read back by pyarrow, Polars and DuckDB: the rows are those of the room, and each column is described."""
+    with tarfile.open(bundle_of(whole.room, "parquet")) as archive:
+        archive.extractall(whole.folder, filter="data")
+    told = json.loads((whole.folder / "schema.json").read_text())
+    names = {table["name"] for table in told["tables"]}
+    assert {file.stem for file in whole.folder.glob("*.parquet")} == names > {"syscalls", "conn_times"}
+    rows: dict[str, int] = {}
+    for reading in Reading.objects.filter(artifact__reading=F("pk"), artifact__incident=whole.room.incident):
+        for name, n in reading.tables.items():
+            rows[name] = rows.get(name, 0) + n
+    assert set(rows) <= names
+    for table in told["tables"]:
+        file = whole.folder / table["file"]
+        frame = pl.read_parquet(file)
+        # Notes on lines are counted apart from the tables of a reading.
+        assert frame.height == table["rows"] == rows.get(table["name"], table["rows"]), table["name"]
+        assert frame.columns == [column["name"] for column in table["columns"]]
+        assert [c["name"] for c in table["columns"] if not c.get("means")] == []
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == table["sha256"]
+        assert str(pq.read_schema(file).field("artifact_id").type) == table["columns"][0]["type"]
+    calls = pl.scan_parquet(whole.folder / "syscalls.parquet").filter(name="shmat")
+    slowest = calls.select(pl.col("dur_hi_s").max()).collect().item()
+    assert slowest == pytest.approx(2.4734, abs=1e-3)
 
 
 def test_people_arrive_as_names_nobody_signs_in_with(room):
