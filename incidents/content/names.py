@@ -5,9 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 
 from incidents.content.visible import visible
-
-#: What user names of people begin with who only exist where a room bundle came from; nobody can choose such a name.
-STAND_IN = "elsewhere:"
+from incidents.models.people.stand_ins import stands_in
 
 
 def known_as(user: User | None) -> str:
@@ -18,16 +16,11 @@ def known_as(user: User | None) -> str:
     """
     if user is None:
         return "Exhibit"
-    if user.username.startswith(STAND_IN):
+    if stands_in(user):
         return f"{visible(user.first_name)} (elsewhere)"
     if not user.is_active:
         return f"former member {user.pk}"
     return visible(user.get_full_name() or user.get_username())
-
-
-def signs_as(user: User) -> str:
-    """Return the name under which a person's word stands in a case: the user name, or whom an account stands in for."""
-    return user.first_name if user.username.startswith(STAND_IN) else user.get_username()
 
 
 def letters_of(user: User | None) -> str:

@@ -15,7 +15,6 @@ from django.db import connection, transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
-from incidents.content.names import signs_as
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
 from incidents.models.evidence.reading import Part, Reading
 from incidents.models.judging.case import ClockOffset, Host, Marker, Statement
@@ -23,6 +22,7 @@ from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
 from incidents.models.judging.observation import Observation
 from incidents.models.judging.site_name import SiteName
 from incidents.models.judging.threshold import IN_FORCE, Suppression, Threshold
+from incidents.models.people.stand_ins import signs_as
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.models.room.job import Job, JobState
 from incidents.storage import live, store

@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from incidents.content import found_files
-from incidents.content.names import STAND_IN
 from incidents.drawing.tables_child import NAMES, REDACT
 from incidents.models.evidence.artifact import CorrectedField, Correction
 from incidents.models.evidence.reading import Part
 from incidents.models.judging.site_name import SiteName
+from incidents.models.people.stand_ins import STAND_IN
 from incidents.models.room.incident import Incident
 from incidents.storage import store
 from parsers.secrets.pseudonyms import Pseudonyms
@@ -34,6 +33,8 @@ def write(
 
     `also` are further names. Returns what was replaced: pseudonym -> kind and name.
     """
+    from incidents.content import found_files  # loads Polars, which must not be loaded in a process that forks
+
     key = secrets.token_bytes(32)
     ours = Pseudonyms(key, known_names(incident, report, also))
     ours.learn(_texts(report))

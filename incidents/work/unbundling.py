@@ -13,9 +13,9 @@ from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
 
 from incidents.content import foreign_chain, judged_before, room_rows
-from incidents.content.names import STAND_IN
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Way
 from incidents.models.evidence.reading import Reading, ReadingState
+from incidents.models.people.stand_ins import STAND_IN
 from incidents.models.room.activity import Activity
 from incidents.models.room.bundle import BundleState, Holds, Origin
 from incidents.models.room.incident import RoomCounter

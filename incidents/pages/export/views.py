@@ -23,7 +23,7 @@ from incidents.pages.shell import shell
 from incidents.storage import bundles, signing, store
 from parsers.secrets import pseudonyms
 
-A_PAGE = 100
+A_PAGE = 40
 SHOWN = 20
 """Maximum number of bundles listed: those that are gone too, newest first."""
 

@@ -80,7 +80,7 @@ def test_a_viewer_is_told_who_makes_bundles(room):
     viewer = make_member(room.incident, Role.VIEWER)
     page = unbroken(client_of(viewer).get(reverse("export", args=[room.incident.slug])))
     assert "Leads make bundles" in page
-    assert "Make a bundle" not in page
+    assert "Make the file" not in page
 
 
 def test_a_bundle_brought_by_form_opens_a_room_with_its_origin(room):

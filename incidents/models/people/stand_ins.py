@@ -1,0 +1,17 @@
+"""Accounts that stand in for people of another site whose words came in a room bundle. Nobody signs in with one."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+
+#: What their user names begin with: no form takes a colon, so nobody can choose such a name.
+STAND_IN = "elsewhere:"
+
+
+def stands_in(user: User) -> bool:
+    return user.username.startswith(STAND_IN)
+
+
+def signs_as(user: User) -> str:
+    """Return the name under which a person's word stands in a case: the user name, or whom an account stands in for."""
+    return user.first_name if stands_in(user) else user.get_username()
