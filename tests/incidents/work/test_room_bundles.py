@@ -465,3 +465,16 @@ def test_a_worker_killed_while_it_fills_a_room_leaves_it_to_the_next(room, monke
     run_jobs("large")
     assert incident.artifacts.count() == 2
     assert Origin.objects.get(incident=incident).state == BundleState.READY
+
+
+def test_a_bundle_of_version_1_opens(db):
+    """`room_v1.exhibit.tar` was written when the format was new; every later release must open it."""
+    here = brought(Path(__file__).with_name("room_v1.exhibit.tar"), "large", "small")
+    assert (here.incident.origin.state, here.incident.origin.cause) == (BundleState.READY, "")
+    assert here.incident.origin.chain["broken"] is None
+    assert list(here.incident.artifacts.values_list("number", "name", "reading__kind")) == [
+        (1, "times.txt", "conntime"),
+        (2, "vmstat.out", "vmstat"),
+    ]
+    note = here.incident.notes.get()
+    assert (note.text, note.line_from, note.line_to) == ("The disks are quiet.", 2, 3)
