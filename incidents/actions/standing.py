@@ -1,4 +1,4 @@
-"""Set the incident's milestones (started, detected, mitigated, resolved) and when and by whom the next update comes."""
+"""Set the incident's severity, duties and milestones, and when and by whom the next update comes; undo the last change."""
 
 from __future__ import annotations
 
@@ -14,27 +14,36 @@ from incidents.access import Right, Room
 from incidents.actions.record import deed
 from incidents.actions.revise import settled
 from incidents.errors import Refused
-from incidents.models.room.incident import Incident, Status
+from incidents.models.people.duty import HOLDERS, Duty, DutyKind
+from incidents.models.people.membership import Role
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import Incident, RoomSeverity, Status
 from incidents.models.room.standing import Milestone, Moment
 
-FIELDS = (*Moment.values, "next_update_at", "next_update_by")
+VERB = "set status"
+FIELDS = ("severity", *DutyKind.values, *Moment.values, "next_update_at", "next_update_by")
+_MOMENTS = frozenset((*Moment.values, "next_update_at"))
 # Clocks of browsers and servers differ: a time at most this far ahead counts as now.
 AHEAD = timedelta(minutes=5)
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 
 
 def values_of(incident: Incident) -> dict[str, Any]:
-    """Return the present times, to the second, and the id of the person who gives the next update."""
+    """Return the severity, the present times, to the second, and people by their id."""
     times = dict(incident.milestones.values_list("kind", "at"))
-    values: dict[str, Any] = {kind: _second(times.get(kind)) for kind in Moment.values}
+    holders = dict(Duty.objects.held().filter(incident=incident).values_list("kind", "user"))
+    values: dict[str, Any] = {"severity": incident.severity} | {kind: holders.get(kind) for kind in DutyKind.values}
+    values |= {kind: _second(times.get(kind)) for kind in Moment.values}
     return values | {
         "next_update_at": _second(incident.next_update_at),
         "next_update_by": incident.next_update_by_id,
     }
 
 
-def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = None) -> Incident:
-    """Set some of `FIELDS`; None removes a time. The room's status follows from the milestones reached.
+def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = None, back: bool = False) -> Incident:
+    """Set some of `FIELDS`; None removes a value. The room's status follows from the milestones reached.
+
+    `back`: it puts an earlier value back, so a promised update may lie in the past.
 
     `seen`: the values that the person saw (`revise.settled`).
     """
@@ -52,7 +61,13 @@ def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = No
             changed["next_update_by"] = after["next_update_by"] = None
         if not changed:
             return incident
-        _check(incident, after, changed)
+        _check(incident, after, changed, back)
+        incident.severity = after["severity"]
+        for duty in DutyKind.values:
+            if duty in changed and changed[duty] is None:
+                incident.duties.filter(kind=duty).delete()
+            elif duty in changed:
+                Duty.objects.update_or_create(incident=incident, kind=duty, defaults={"user_id": changed[duty]})
         for kind in Moment.values:
             if kind in changed and changed[kind] is None:
                 incident.milestones.filter(kind=kind).delete()
@@ -63,10 +78,45 @@ def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = No
         incident.next_update_at, incident.next_update_by_id = after["next_update_at"], after["next_update_by"]
         incident.status = status_of(after)
         incident.standing_version += 1
-        incident.save(update_fields=("next_update_at", "next_update_by", "status", "standing_version"))
-        doing.record("set status", incident.status, **{name: _plain(value) for name, value in changed.items()})
+        incident.save(update_fields=("severity", "next_update_at", "next_update_by", "status", "standing_version"))
+        doing.record(VERB, incident.status, **{name: _plain(value) for name, value in changed.items()})
         doing.tell("room", "", incident.standing_version)
         return incident
+
+
+def undo(room: Room, seq: int) -> Incident:
+    """Put back what the room's last change of the standing, row `seq` of the activity, overwrote."""
+    changes = room.incident.activity.filter(verb=VERB).order_by("-seq")
+    last = changes.first()
+    if last is None or last.seq != seq:
+        raise Refused("Somebody changed it since: look at the list first.", 409)
+    set_to = _set_by(last)
+    if not set_to:
+        raise Refused("There is nothing to put back: the room was closed or opened.", 409)
+    before: dict[str, Any] = dict.fromkeys(set_to)
+    open_ones = set(set_to)
+    for row in changes.filter(seq__lt=seq).iterator():
+        earlier = _set_by(row)
+        before |= {name: earlier[name] for name in open_ones & earlier.keys()}
+        open_ones -= earlier.keys()
+        if not open_ones:
+            break
+    return put(room, before, set_to, back=True)
+
+
+def undoable(incident: Incident) -> int | None:
+    """Return the number of the row of activity that `undo` takes; None if the last change cannot be put back."""
+    last = incident.activity.filter(verb=VERB).order_by("-seq").first()
+    return last.seq if last is not None and _set_by(last) else None
+
+
+def _set_by(row: Activity) -> dict[str, Any]:
+    """Return the fields that a change set, with their values as `values_of` has them."""
+    return {
+        name: datetime.fromisoformat(value) if name in _MOMENTS and value else value
+        for name, value in row.detail.items()
+        if name in FIELDS
+    }
 
 
 def status_of(values: Mapping[str, Any]) -> str:
@@ -76,8 +126,14 @@ def status_of(values: Mapping[str, Any]) -> str:
     return Status.MITIGATED if values[Moment.MITIGATED] else Status.OPEN
 
 
-def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
+def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, Any], back: bool) -> None:
     now = timezone.now()
+    if changed.get("severity") and changed["severity"] not in RoomSeverity.values:
+        raise Refused("Choose a severity from 1 to 4.")
+    for duty, roles in HOLDERS.items():
+        if changed.get(duty) and not _is_member(incident, changed[duty], roles):
+            who = "a lead of the room" if roles == (Role.LEAD,) else "an investigator or a lead of the room"
+            raise Refused(f"Whoever has the duty “{duty}” must be {who}.")
     for kind in Moment.values:
         if changed.get(kind) and changed[kind] > now + AHEAD:
             raise Refused(f"“{kind.capitalize()}” lies in the future: it is {now:%Y-%m-%d %H:%M} UTC now.")
@@ -88,7 +144,7 @@ def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, A
         if second < first:
             raise Refused(f"“{later.capitalize()}” lies before “{earlier}” ({first:%Y-%m-%d %H:%M:%S} UTC).")
     if changed.get("next_update_at"):
-        if changed["next_update_at"] < now - AHEAD:
+        if changed["next_update_at"] < now - AHEAD and not back:
             raise Refused(f"The next update lies in the past: it is {now:%Y-%m-%d %H:%M} UTC now.")
         if changed["next_update_at"] > now + timedelta(days=366):
             raise Refused("The next update is more than a year away. Is the date right?")
@@ -98,8 +154,8 @@ def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, A
         raise Refused("Whoever gives the next update must be a member of the room.")
 
 
-def _is_member(incident: Incident, user_id: int) -> bool:
-    return incident.memberships.filter(user_id=user_id, user__is_active=True).exists()
+def _is_member(incident: Incident, user_id: int, roles: tuple[str, ...] = tuple(Role.values)) -> bool:
+    return incident.memberships.filter(user_id=user_id, user__is_active=True, role__in=roles).exists()
 
 
 def _is_administrator(user_id: int) -> bool:

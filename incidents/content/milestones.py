@@ -1,17 +1,19 @@
-"""Milestones of incidents, such as start and repair, as headers and lists show them."""
+"""Milestones of incidents, such as start and repair, and who has which duty, as headers and lists show them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import JSONObject
 
 from incidents.models.judging.finding import Evaluation
+from incidents.models.people.duty import Duty, DutyKind
 from incidents.models.people.membership import Membership, Role
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import CHANGING, Job, JobKind, JobState
@@ -30,15 +32,47 @@ class Reached:
     set_by: User
 
 
+@dataclass(frozen=True)
+class OnDuty:
+    """A duty beside the lead as a page shows it; `user` holds only names."""
+
+    kind: str
+    user: User
+
+
+def leads_of(incident_id: OuterRef) -> QuerySet[Membership]:
+    """Return the leads of a room, the one who has the duty of the lead first, then by seniority."""
+    chosen = Duty.objects.filter(kind=DutyKind.LEAD, incident=OuterRef("incident"), user=OuterRef("user"))
+    leads = Membership.objects.filter(incident=incident_id, role=Role.LEAD)
+    return leads.order_by(Exists(chosen).desc(), "joined_at", "pk")
+
+
+def people_of(incident_id: OuterRef) -> dict[str, ArraySubquery]:
+    """Return the sub-queries `leads` (the first one only) and `on_duty` of a query of rooms; `lead_and_duties` reads them."""
+    names = {name: F(f"user__{name}") for name in _NAME}
+    duties = Duty.objects.held().filter(incident=incident_id).exclude(kind=DutyKind.LEAD).order_by("kind")
+    return {
+        "leads": ArraySubquery(leads_of(incident_id)[:1].values(made=JSONObject(**names))),
+        "on_duty": ArraySubquery(duties.values(made=JSONObject(kind="kind", **names))),
+    }
+
+
+def lead_and_duties(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return who leads and who has which other duty, from a row with the columns of `people_of`."""
+    return {
+        "lead": named(row["leads"][0]) if row["leads"] else None,
+        "on_duty": [OnDuty(one["kind"], named(one)) for one in row["on_duty"]],
+    }
+
+
 def header(incident: Incident) -> dict[str, Any]:
-    """Return what the head of a room shows beside its verdict, in one query: milestones, lead, jobs under way.
+    """Return what the head of a room shows beside its verdict, in one query: milestones, duties, jobs under way.
 
     `pending`: the room was judged again since it was closed, and a lead has to accept the result.
     """
     of_room = {"incident": OuterRef("pk")}
     jobs = Job.objects.filter(**of_room, kind__in=CHANGING, state__in=(JobState.QUEUED, JobState.RUNNING))
     milestones = Milestone.objects.filter(**of_room).order_by()
-    leads = Membership.objects.filter(**of_room, role=Role.LEAD).order_by("joined_at", "pk")[:1]
     row = (
         Incident.objects.filter(pk=incident.pk)
         .values(
@@ -50,19 +84,24 @@ def header(incident: Incident) -> dict[str, Any]:
                     made=JSONObject(kind="kind", at="at", **{name: F(f"set_by__{name}") for name in _NAME})
                 )
             ),
-            leads=ArraySubquery(leads.values(made=JSONObject(**{name: F(f"user__{name}") for name in _NAME}))),
+            **people_of(OuterRef("pk")),
         )
         .get()
     )
-    reached = [Reached(one["kind"], datetime.fromisoformat(one["at"]), _named(one)) for one in row["reached"]]
+    reached = [Reached(one["kind"], datetime.fromisoformat(one["at"]), named(one)) for one in row["reached"]]
     return {
         "judging": row["judging"],
         "reading_now": row["reading_now"],
         "pending": row["waits"] and incident.closed,
         "milestones": sorted(reached, key=lambda one: _ORDER[one.kind]),
-        "lead": _named(row["leads"][0]) if row["leads"] else None,
+        **lead_and_duties(row),
         "update_by": incident.next_update_by,
     }
+
+
+def severity_words(incident: Incident) -> str:
+    """Return the room's severity with its number, "" if nobody said it."""
+    return f"{incident.severity}, {incident.get_severity_display()}" if incident.severity else ""
 
 
 def standing(incident: Incident) -> dict[str, Any]:
@@ -79,5 +118,6 @@ def standings(incidents: list[Incident]) -> dict[int, list[Milestone]]:
     return found
 
 
-def _named(told: dict[str, str]) -> User:
+def named(told: Mapping[str, Any]) -> User:
+    """Return a person with names only, from the columns of `people_of`."""
     return User(**{name: told[name] for name in _NAME})

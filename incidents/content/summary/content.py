@@ -129,6 +129,8 @@ class People:
     status_at: datetime | None
     milestones: Sequence[tuple[str, datetime]] = ()
     lead: str = ""
+    duties: Sequence[tuple[str, str]] = ()  # further duties: kind, name of the holder
+    severity: str = ""
     settled: bool = False
     impact: Sequence[Told] = ()
     asked: Asked | None = None

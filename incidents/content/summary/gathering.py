@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import JSONObject
 
+from incidents.content.milestones import lead_and_duties, named, people_of, severity_words
 from incidents.content.names import known_as
 from incidents.content.report import Held, Outlook
 from incidents.content.summary import words as summary_words
@@ -29,7 +29,6 @@ from incidents.content.summary.content import (
 from incidents.models.evidence.artifact import ArtifactState
 from incidents.models.judging.case import MarkerKind
 from incidents.models.judging.finding import OPEN_DISPUTE, Evaluation
-from incidents.models.people.membership import Membership, Role
 from incidents.models.plan.action import ActionState
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, Status
@@ -113,6 +112,7 @@ def freeze(incident: Incident, user_id: int, name: str, why: str) -> tuple[Summa
 
 def _people(incident: Incident, held: list[Held], counts: dict[str, int], objections: list[Objection]) -> People:
     head = _head(incident)
+    people = lead_and_duties(head)
     milestones = sorted(
         ((one["kind"], datetime.fromisoformat(one["at"])) for one in head["reached"]), key=lambda one: _ORDER[one[0]]
     )
@@ -123,7 +123,9 @@ def _people(incident: Incident, held: list[Held], counts: dict[str, int], object
         status=incident.get_status_display(),
         status_at=incident.closed_at or dict(milestones).get(incident.status),
         milestones=[one for one in reversed(milestones) if one[0] != incident.status],
-        lead=_named(head["leads"][0]) if head["leads"] else "",
+        lead=known_as(people["lead"]) if people["lead"] else "",
+        duties=[(one.kind, known_as(one.user)) for one in people["on_duty"]],
+        severity=severity_words(incident),
         settled=settled,
         impact=_impact(incident, head, [row for row in statements if row.name == IMPACT]),
         asked=_asked(incident),
@@ -153,9 +155,8 @@ def _people(incident: Incident, held: list[Held], counts: dict[str, int], object
 
 
 def _head(incident: Incident) -> dict[str, Any]:
-    """Return milestones, lead, jobs under way, and who last stated who is affected, in one query."""
+    """Return milestones, duties, jobs under way, and who last stated who is affected, in one query."""
     of_room = {"incident": OuterRef("pk")}
-    leads = Membership.objects.filter(**of_room, role=Role.LEAD).order_by("joined_at", "pk")[:1]
     said = Activity.objects.filter(**of_room, verb="edited", object="symptom", detail__has_key="affected")
     said = said.order_by("-seq")
     head: dict[str, Any] = dict(
@@ -168,7 +169,7 @@ def _head(incident: Incident) -> dict[str, Any]:
             reached=ArraySubquery(
                 Milestone.objects.filter(**of_room).order_by().values(made=JSONObject(kind="kind", at="at"))
             ),
-            leads=ArraySubquery(leads.values(made=JSONObject(**{name: F(f"user__{name}") for name in _NAME}))),
+            **people_of(OuterRef("pk")),
             said_by=Subquery(said.values("actor_name")[:1]),
             said_at=Subquery(said.values("at")[:1]),
             opened_by=JSONObject(**{name: F(f"created_by__{name}") for name in _NAME}),
@@ -223,4 +224,4 @@ def _words(incident: Incident) -> dict[str, Words]:
 
 
 def _named(told: dict[str, Any]) -> str:
-    return known_as(User(**{name: told[name] for name in _NAME}))
+    return known_as(named(told))

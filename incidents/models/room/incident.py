@@ -17,6 +17,15 @@ class Status(models.TextChoices):
     CLOSED = "closed", "closed"
 
 
+class RoomSeverity(models.IntegerChoices):
+    """How hard the incident hits people, as people say; the severity of a finding is another thing."""
+
+    STOPPED = 1, "work has stopped"
+    HINDERED = 2, "work is badly hindered"
+    SLOWED = 3, "work is slowed down"
+    NOTICED = 4, "noticed, work goes on"
+
+
 #: Columns of a room that the search covers.
 SEARCHED = ("title", "symptom_text", "affected", "last_change", "measured_how")
 
@@ -28,6 +37,8 @@ class Incident(models.Model):
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.OPEN)
+
+    severity = models.PositiveSmallIntegerField(choices=RoomSeverity.choices, null=True, blank=True)
 
     symptom_text = models.CharField(max_length=300, null=True, blank=True)
     symptom_unit = models.CharField(max_length=20, null=True, blank=True)
@@ -63,6 +74,10 @@ class Incident(models.Model):
         ordering = ("-created_at",)
         constraints = (
             models.CheckConstraint(name="incident_status_known", condition=Q(status__in=Status.values)),
+            models.CheckConstraint(
+                name="incident_severity_known",
+                condition=Q(severity__isnull=True) | Q(severity__in=RoomSeverity.values),
+            ),
             models.CheckConstraint(
                 name="incident_closed_has_time",
                 condition=Q(status=Status.CLOSED, closed_at__isnull=False)

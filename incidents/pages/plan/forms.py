@@ -11,7 +11,9 @@ from django.http import QueryDict
 
 from incidents.content.merging import merge
 from incidents.content.moments import MomentField
+from incidents.models.people.duty import DutyKind
 from incidents.models.plan.action import ActionState
+from incidents.models.room.incident import RoomSeverity
 from incidents.models.room.webhook import HookKind
 from incidents.pages.forms import UnknownIsNone
 
@@ -100,7 +102,7 @@ class _WithPeople(SeenForm):
         self, *args: Any, people: Choices = (), findings: Choices = (), decisions: Choices = (), **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._extra = {"people": people, "findings": findings, "decisions": decisions}
+        self._extra: dict[str, Any] = {"people": people, "findings": findings, "decisions": decisions}
         offered = {
             "owner": people,
             "asked_of": people,
@@ -118,12 +120,38 @@ class _WithPeople(SeenForm):
 
 
 class StatusForm(_WithPeople):
+    """The standing of the incident. `holders`: for each duty the people who may have it."""
+
+    severity = forms.TypedChoiceField(
+        required=False,
+        coerce=int,
+        empty_value=None,
+        label="Severity",
+        choices=[("", "nobody said it"), *((value, f"{value}: {name}") for value, name in RoomSeverity.choices)],
+    )
+    lead = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, label="Lead", help_text="Of several leads, the one who leads now."
+    )
+    communications = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, label="Communications", help_text="Tells the others."
+    )
+    scribe = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, label="Scribe", help_text="Writes down what people do."
+    )
     started = MomentField(required=False, label="Started")
     detected = MomentField(required=False, label="Detected")
     mitigated = MomentField(required=False, label="Mitigated")
     resolved = MomentField(required=False, label="Resolved")
     next_update_at = MomentField(required=False, label="Next update at")
     next_update_by = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Next update by")
+
+    def __init__(self, *args: Any, holders: Mapping[str, Choices] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._extra["holders"] = holders or {}
+        for duty, people in (holders or {}).items():
+            field = self.fields[duty]
+            assert isinstance(field, forms.TypedChoiceField)
+            field.choices = [("", "nobody in particular" if duty == DutyKind.LEAD else "nobody yet"), *people]
 
 
 class DecisionForm(_WithPeople):

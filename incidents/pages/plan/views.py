@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,6 +24,7 @@ from incidents.content.names import known_as
 from incidents.content.visible import visible
 from incidents.errors import Overtaken, Refused
 from incidents.models.evidence.reading import Part
+from incidents.models.people.membership import Role
 from incidents.models.plan.action import Action, ActionState
 from incidents.models.plan.decision import Decision
 from incidents.pages.plan.forms import ActionForm, Choices, DecisionForm, DoneForm, SeenForm, StateForm
@@ -43,15 +44,17 @@ class People:
     """The present members; others are shown as former members, and nothing can be assigned to them."""
 
     names: dict[int, str]
+    roles: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, room: Room) -> People:
-        rows = room.incident.memberships.select_related("user").filter(user__is_active=True)
-        return cls({row.user_id: _name(row.user) for row in rows})
+        rows = list(room.incident.memberships.select_related("user").filter(user__is_active=True))
+        return cls({row.user_id: _name(row.user) for row in rows}, {row.user_id: row.role for row in rows})
 
-    def choices(self, *also: User | None) -> Choices:
-        """Return the members by name, and people named before who have left since."""
-        named = sorted(self.names.items(), key=lambda pair: pair[1].casefold())
+    def choices(self, *also: User | None, roles: Collection[str] = tuple(Role.values)) -> Choices:
+        """Return the members of some roles by name, and people named before who have left since."""
+        named = [(id, name) for id, name in self.names.items() if self.roles.get(id) in roles]
+        named.sort(key=lambda pair: pair[1].casefold())
         left = {user.pk: f"{_name(user)} (former member)" for user in also if user and user.pk not in self.names}
         return [*named, *left.items()]
 

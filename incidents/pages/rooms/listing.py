@@ -34,6 +34,7 @@ from django.db.models.functions import Coalesce, JSONObject, Lower, TruncQuarter
 from django.utils import timezone
 
 from incidents.access import visible_to
+from incidents.content.milestones import people_of
 from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.evidence.request import EvidenceRequest, RequestState
 from incidents.models.judging.case import Host
@@ -63,6 +64,7 @@ COLUMNS = {
     "created_at": "opened",
     "title": "title",
     "status": "state",
+    "severity": "severity",
     "cause": "support of the cause",
     "cleared": "layers cleared",
     "took": "time to verdict",
@@ -147,7 +149,7 @@ class Tally:
 
 
 def found(user: User | AnonymousUser, wanted: Wanted) -> QuerySet[Incident]:
-    """Return the rooms asked for, in order, each with `group`, `last_event`, `changed`, `artifact_count`, `took`."""
+    """Return the rooms asked for, in order, each with what `Listed` names."""
     last = Activity.objects.filter(incident=OuterRef("pk")).order_by("-seq")
     counted = Artifact.objects.filter(incident=OuterRef("pk")).exclude(state=ArtifactState.PURGED).order_by()
     rooms = _grouped(visible_to(user)).select_related("next_update_by", "verdict").defer("verdict__compared")
@@ -156,6 +158,7 @@ def found(user: User | AnonymousUser, wanted: Wanted) -> QuerySet[Incident]:
         artifact_count=Coalesce(Subquery(counted.values("incident").annotate(n=Count("pk")).values("n")), 0),
         changed=Subquery(last.values(made=JSONObject(verb="verb", object="object"))[:1]),
         took=ExpressionWrapper(F("verdict__first_at") - F("created_at"), output_field=_DURATION),
+        **people_of(OuterRef("pk")),
     )
     return _ordered(_narrowed(rooms, user, wanted), wanted)
 
@@ -168,6 +171,8 @@ class Listed(Protocol):
     changed: dict[str, str] | None
     last_event: datetime | None
     took: timedelta | None
+    leads: list[dict[str, Any]]
+    on_duty: list[dict[str, Any]]
 
 
 def listed(room: Incident) -> Listed:
@@ -261,11 +266,16 @@ def _ordered(rooms: QuerySet[Incident], wanted: Wanted) -> QuerySet[Incident]:
     if wanted.sort == URGENCY:
         severity = _place("verdict__severity", _SEVERITIES, len(_SEVERITIES))
         return rooms.order_by(
-            _place("group", GROUPS, len(GROUPS)), severity, F("last_event").desc(nulls_last=True), "-pk"
+            _place("group", GROUPS, len(GROUPS)),
+            F("severity").asc(nulls_last=True),
+            severity,
+            F("last_event").desc(nulls_last=True),
+            "-pk",
         )
     by: dict[str, Any] = {
         "title": Lower("title"),
         "status": _place("status", Status.values, 9),
+        "severity": F("severity"),
         "cause": F("verdict__support_step"),
         "cleared": F("verdict__cleared_count"),
         "took": F("took"),

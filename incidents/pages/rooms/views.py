@@ -22,7 +22,7 @@ from incidents.access import sees_any, visible_to
 from incidents.actions import rooms as actions
 from incidents.actions import sample as sample_actions
 from incidents.content.faces import EMPTY, JUDGING, Face, face_of
-from incidents.content.milestones import standings
+from incidents.content.milestones import lead_and_duties, standings
 from incidents.content.names import known_as
 from incidents.content.report import LAYERS, layer_name, quantity
 from incidents.content.visible import visible
@@ -43,7 +43,7 @@ BAR = 112
 """Width in px of the picture of a symptom."""
 CSV_MOST = 20_000
 CSV_COLUMNS = (
-    *("title", "address", "state", "verdict", "leading cause", "support", "cause layer", "layers cleared"),
+    *("title", "address", "state", "severity", "verdict", "leading cause", "support", "cause layer", "layers cleared"),
     *(
         "opened",
         "first verdict",
@@ -68,6 +68,12 @@ class Row:
     milestones: list[Milestone]
     again: Again | None
     reading: int
+
+    @property
+    def people(self) -> dict[str, Any]:
+        """Return who leads and who has which other duty."""
+        added = listing.listed(self.incident)
+        return lead_and_duties({"leads": added.leads, "on_duty": added.on_duty})
 
     @property
     def face(self) -> Face:
@@ -273,6 +279,7 @@ def _cells(request: HttpRequest, incident: Incident, before: Again | None) -> li
         visible(incident.title),
         request.build_absolute_uri(reverse("room", args=[incident.slug])),
         ARCHIVED if incident.archived else incident.status,
+        incident.severity or "",
         verdict.state if verdict else "",
         visible(verdict.sentence) if verdict else "",
         verdict.support if verdict else "",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -17,11 +18,12 @@ from incidents import access
 from incidents.access import Right, Room
 from incidents.actions import rooms
 from incidents.actions import standing as actions
-from incidents.content.milestones import standing
+from incidents.content.milestones import lead_and_duties, people_of, standing
 from incidents.content.names import known_as
 from incidents.content.visible import visible
 from incidents.errors import Overtaken, Refused
-from incidents.models.room.incident import Incident
+from incidents.models.people.duty import HOLDERS, DutyKind
+from incidents.models.room.incident import Incident, RoomSeverity
 from incidents.models.room.standing import Moment
 from incidents.pages.plan.forms import StatusForm
 from incidents.pages.plan.views import People
@@ -29,13 +31,19 @@ from incidents.pages.shell import people_named, shell
 from incidents.work import closing
 
 LATEST = 20
-WORDS = {kind: kind for kind in Moment.values} | {"next_update_at": "next update", "next_update_by": "next update by"}
+WORDS = {
+    **{name: name for name in ("severity", *DutyKind.values, *Moment.values)},
+    "next_update_at": "next update",
+    "next_update_by": "next update by",
+}
+_PEOPLE = frozenset((*DutyKind.values, "next_update_by"))
 
 
 @dataclass(frozen=True)
 class Told:
     """One change of the status: the fields that were set, each with a time or a text."""
 
+    seq: int
     at: datetime
     who: str
     status: str
@@ -44,10 +52,15 @@ class Told:
 
 @require_http_methods(["GET", "POST"])
 def status(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the state of the incident and who set it; a POST sets it. `now`: sets one of the moments to this second."""
+    """Show the state of the incident and who set it; a POST sets it.
+
+    `now`: set one of the moments to this second; `undo`: put back what the last change overwrote.
+    """
     room = access.enter(request.user, slug)
     if request.method == "POST":
         room.require(Right.PLAN)
+        if "undo" in request.POST:
+            return _undo(request, room)
         return _now(room, request.POST["now"]) if "now" in request.POST else _save(request, room)
     return _show(request, room, _form(room))
 
@@ -80,6 +93,15 @@ def _now(room: Room, kind: str) -> HttpResponse:
     return redirect("status", room.incident.slug)
 
 
+def _undo(request: HttpRequest, room: Room) -> HttpResponse:
+    seq = request.POST["undo"]
+    if not (seq.isascii() and seq.isdigit() and len(seq) < 19):
+        raise Refused("There is no such change.", 404)
+    actions.undo(room, int(seq))
+    messages.success(request, "Put back as it was before.")
+    return redirect("status", room.incident.slug)
+
+
 def _save(request: HttpRequest, room: Room) -> HttpResponse:
     form = _form(room, request.POST)
     if not form.is_valid():
@@ -91,11 +113,7 @@ def _save(request: HttpRequest, room: Room) -> HttpResponse:
         last = room.incident.activity.filter(verb="set status").order_by("-seq").first()
         who = visible(last.actor_name) if last else "Somebody"
         people = dict(People.of(room).choices(room.incident.next_update_by))
-        words = {
-            name: f"{value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else people.get(value, "")
-            for name, value in beaten.now.items()
-            if value is not None
-        }
+        words = {name: _word(name, value, people) for name, value in beaten.now.items() if value is not None}
         return _show(request, room, form.beside(beaten.now, who, words), 409)
     except Refused as refused:
         if refused.status in (403, 404, 409):
@@ -105,11 +123,24 @@ def _save(request: HttpRequest, room: Room) -> HttpResponse:
     return redirect("status", room.incident.slug)
 
 
+def _word(name: str, value: Any, people: Mapping[int, str]) -> str:
+    """Write one value of the standing as the page does."""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+    if name == "severity":
+        return f"{value}, {RoomSeverity(value).label}"
+    return people.get(value, "")
+
+
 def _form(room: Room, data: Any = None) -> Any:
     incident = room.incident
-    values = actions.values_of(incident)
+    people = People.of(room)
     return StatusForm(
-        data, initial=values, auto_id="status_%s", people=People.of(room).choices(incident.next_update_by, room.user)
+        data,
+        initial=actions.values_of(incident),
+        auto_id="status_%s",
+        people=people.choices(incident.next_update_by, room.user),
+        holders={duty: people.choices(roles=roles) for duty, roles in HOLDERS.items()},
     )
 
 
@@ -121,7 +152,9 @@ def _show(request: HttpRequest, room: Room, form: Any, status: int = 200) -> Htt
         | {
             "form": form,
             "under_way": closing.under_way(incident.pk),
+            **_people(incident),
             "history": _history(incident),
+            "undoable": actions.undoable(incident) if room.may(Right.PLAN) else None,
             "reached": {row.kind for row in incident.milestones.all()},
             "moments": Moment.choices,
         }
@@ -129,10 +162,15 @@ def _show(request: HttpRequest, room: Room, form: Any, status: int = 200) -> Htt
     return render(request, "status/status.html", context, status=status)
 
 
+def _people(incident: Incident) -> dict[str, Any]:
+    rows = Incident.objects.filter(pk=incident.pk).values(**people_of(OuterRef("pk")))
+    return lead_and_duties(rows.get())
+
+
 def _history(incident: Incident) -> list[Told]:
     """Put the last changes into words: times as times, people by name."""
     rows = list(incident.activity.filter(verb="set status").order_by("-seq")[:LATEST])
-    ids = {row.detail["next_update_by"] for row in rows if row.detail.get("next_update_by")}
+    ids = {row.detail[name] for row in rows for name in _PEOPLE if row.detail.get(name)}
     people = {user.pk: known_as(user) for user in people_named(sorted(ids))}
     changes = []
     for row in rows:
@@ -143,9 +181,9 @@ def _history(incident: Incident) -> list[Told]:
             value = row.detail[name]
             if value is None:
                 fields.append((words, None, "taken back"))
-            elif name == "next_update_by":
-                fields.append((words, None, people.get(value, "")))
+            elif name in _PEOPLE or name == "severity":
+                fields.append((words, None, _word(name, value, people)))
             else:
                 fields.append((words, datetime.fromisoformat(value), ""))
-        changes.append(Told(row.at, row.actor_name, row.object, fields))
+        changes.append(Told(row.seq, row.at, row.actor_name, row.object, fields))
     return changes
