@@ -64,7 +64,8 @@ def _full(name: str, *args: str, address: str = "", wait: str = "") -> Shot:
 _DRAWN = "[data-figure][data-state=drawn]"
 _ROOM_PAGES = (
     "evidence", "evidence-add", "flame-graph", "notes", "board", "compare", "case", "clocks", "similar", "plan", "ask", "thresholds", "requests",
-    "collect", "export", "summary", "summary-versions", "summary-links", "status", "webhooks", "members", "activity", "questions",
+    "log", "log-new", "collect", "export", "summary", "summary-versions", "summary-links", "status", "webhooks", "members", "activity",
+    "questions",
     "request-new", "decision-new", "action-new", "board-say", "board-cause-new",
 )  # fmt: skip
 
@@ -123,6 +124,7 @@ SHOTS: list[Shot] = [
     _full("note-history", "{note}"),
     _full("decision", "{decision}"),
     _full("action", "{action}"),
+    _full("log-entry", "{entry}"),
     _full("action-done", "{action}"),
     _full("board-said", "{argument}"),
     _full("board-cause", "{cause}"),
@@ -148,6 +150,7 @@ SHOTS: list[Shot] = [
     Shot("evidence-add", "refused", args=("{empty}",), wait="#sending .bad"),
     Shot("status", "wrong", args=("{empty}",), typed={"started": "2099-01-01T00:00:00"}, status=422),
     Shot("case", "wrong", args=("{empty}",), typed={"title": "", "hosts-0-name": "db1", "hosts-0-tz": "Mars"}, status=422),
+    Shot("log-new", "wrong", args=("{empty}",), typed={"text": "", "at": "2099-01-01T00:00:00"}, status=422),
     Shot("decision-new", "wrong", args=("{empty}",), typed={"question": "", "needed_by": "0001-01-01T00:00:00"}, status=422),
     Shot("action-done", "wrong", args=("{full}", "{action}"), typed={"at": "2099-01-01T00:00:00"}, status=422),
     Shot("request-new", "wrong", args=("{empty}",), typed={"what": ""}, status=422),

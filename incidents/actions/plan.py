@@ -1,4 +1,4 @@
-"""Decisions and actions: ask, decide, plan, do, drop, delete and restore."""
+"""Decisions, actions and entries of the log: ask, decide, plan, do, write down, delete and restore."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from incidents.errors import Refused
 from incidents.models.judging.case import Marker, MarkerKind
 from incidents.models.plan.action import Action, ActionState
 from incidents.models.plan.decision import Decision
+from incidents.models.plan.entry import Entry, EntryKind
 
 LONGEST = 5_000  # characters
 DECISION = frozenset(("question", "needed_by", "asked_of", "finding_key", "outcome", "decided_by", "decided_at"))
 ACTION = frozenset(("text", "owner", "due_at", "state", "finding_key", "decision", "expected"))
+ENTRY = frozenset(("kind", "at", "text", "who"))
 _TEXTS = {"question", "outcome", "text", "expected"}
 _AHEAD = timedelta(minutes=5)  # clocks differ: a time at most this far ahead is accepted
 
@@ -75,8 +77,9 @@ def put_decision(
         if id and not changed:
             return row
         after = decision_values(row) | changed
-        if not after["question"]:
-            raise Refused("Say what must be decided.")
+        after["question"] = after["question"] or ""
+        if not (after["question"] or after["outcome"]):
+            raise Refused("Say what must be decided, or what was decided.")
         if after["outcome"]:
             after["decided_by"] = after["decided_by"] or doing.room.user.pk
             after["decided_at"] = after["decided_at"] or _now()
@@ -203,7 +206,82 @@ def restore_action(room: Room, id: int) -> Action:
         return row
 
 
-# --- shared by both -----------------------------------------------------------------------------------------------
+# --- entries of the log ---------------------------------------------------------------------------------------------
+
+
+def entry_values(row: Entry) -> dict[str, Any]:
+    return {"kind": row.kind, "at": row.at, "text": row.text, "who": row.who_id}
+
+
+def put_entry(
+    room: Room,
+    said: Mapping[str, Any],
+    id: int | None = None,
+    seen: Mapping[str, Any] | None = None,
+    client_id: uuid.UUID | None = None,
+) -> Entry:
+    """Write down what somebody did, or correct it; by default this person did it, and now.
+
+    A change becomes a marker of the case, and moves or goes with its entry.
+    """
+    said = _checked(said, ENTRY)
+    with deed(room, Right.PLAN) as doing:
+        sent = doing.incident.entries.filter(author=doing.room.user, client_id=client_id) if client_id else None
+        if sent is not None and id is None and (before := sent.first()):
+            return before
+        new = Entry(incident=doing.incident, author=doing.room.user, client_id=client_id)
+        row = _entry(doing, id) if id else new
+        changed = settled(entry_values(row), said, seen)
+        if id and not changed:
+            return row
+        after = entry_values(row) | changed
+        if not after["text"]:
+            raise Refused("Say what was done.")
+        if after["kind"] not in EntryKind.values:
+            raise Refused("Choose a kind from the list.")
+        after["at"] = after["at"] or _now()
+        after["who"] = after["who"] or doing.room.user.pk
+        if after["at"] > timezone.now() + _AHEAD:
+            raise Refused(f"It cannot be done in the future: it is {timezone.now():%Y-%m-%d %H:%M} UTC now.")
+        _member(doing, after["who"], row.who_id, "Whoever did it")
+        row.kind, row.at, row.text, row.who_id = after["kind"], after["at"], after["text"], after["who"]
+        _mark(doing, row)
+        _written(doing, "edited" if id else "wrote down", row, new=id is None)
+        return row
+
+
+def delete_entry(room: Room, id: int) -> Entry:
+    """Delete an entry with its marker; `restore_entry` brings both back. Authors may delete their own, leads all."""
+    with deed(room, Right.PLAN) as doing:
+        row = _entry(doing, id, gone=True)
+        _take_away(doing, row)
+        _mark(doing, row)
+        return row
+
+
+def restore_entry(room: Room, id: int) -> Entry:
+    with deed(room, Right.PLAN) as doing:
+        row = _entry(doing, id, gone=True)
+        _bring_back(doing, row)
+        if row.kind == EntryKind.CHANGE and row.marker_id is None:
+            _mark(doing, row)
+            row.save(update_fields=("marker",))
+        return row
+
+
+def _mark(doing: Deed, row: Entry) -> None:
+    """Make the entry's marker what the entry says: there, changed or gone."""
+    if row.kind == EntryKind.CHANGE and row.deleted_at is None:
+        fields = {"at": row.at, "kind": MarkerKind.CHANGE, "label": _first_line(row.text)}
+        row.marker = case.put_marker(doing.room, fields, row.marker_id)
+    elif row.marker_id is not None:
+        marker, row.marker = row.marker_id, None
+        if row.pk:
+            row.save(update_fields=("marker",))
+        case.remove_marker(doing.room, marker)
+
+
+# --- shared by all ------------------------------------------------------------------------------------------------
 
 
 def _checked(said: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
@@ -247,6 +325,15 @@ def _action(doing: Deed, id: int, gone: bool = False) -> Action:
     return row
 
 
+def _entry(doing: Deed, id: int, gone: bool = False) -> Entry:
+    row = doing.incident.entries.filter(pk=id).first()
+    if row is None:
+        raise Refused("There is no such entry.", 404)
+    if row.deleted_at is not None and not gone:
+        raise Refused("This entry was taken away. Bring it back first.", 409)
+    return row
+
+
 def _member(doing: Deed, user_id: int | None, before: int | None, who: str) -> None:
     """Check that a newly named person is a member; a person named before may have left."""
     if user_id in (None, before) or user_id == doing.room.user.pk:
@@ -269,7 +356,7 @@ def _not_done(doing: Deed, row: Action) -> None:
         case.remove_marker(doing.room, marker)
 
 
-def _take_away(doing: Deed, row: Decision | Action) -> None:
+def _take_away(doing: Deed, row: Decision | Action | Entry) -> None:
     if row.author_id != doing.room.user.pk:
         doing.room.require(Right.PEOPLE)
     if row.deleted_at is not None:
@@ -278,7 +365,7 @@ def _take_away(doing: Deed, row: Decision | Action) -> None:
     _written(doing, "deleted", row)
 
 
-def _bring_back(doing: Deed, row: Decision | Action) -> None:
+def _bring_back(doing: Deed, row: Decision | Action | Entry) -> None:
     if row.author_id != doing.room.user.pk and row.deleted_by_id != doing.room.user.pk:
         doing.room.require(Right.PEOPLE)
     if row.deleted_at is None:
@@ -287,13 +374,13 @@ def _bring_back(doing: Deed, row: Decision | Action) -> None:
     _written(doing, "restored", row)
 
 
-def _written(doing: Deed, verb: str, row: Decision | Action, new: bool = False, **detail: Any) -> None:
+def _written(doing: Deed, verb: str, row: Decision | Action | Entry, new: bool = False, **detail: Any) -> None:
     if not new:
         row.version += 1
         if verb not in ("deleted", "restored"):
             row.edited_by, row.edited_at = doing.room.user, timezone.now()
     row.save()
-    what = "decision" if isinstance(row, Decision) else "action"
+    what = {Decision: "decision", Action: "action", Entry: "entry"}[type(row)]
     # Without the text: the record cannot be changed, and deleted text must not stay in it.
     doing.record(verb, f"{what} {row.pk}", **detail)
     doing.tell(what, row.pk, row.version)

@@ -102,7 +102,7 @@ def _decision(incident: Incident, object: str) -> dict[str, Any] | None:
         return None
     return {
         "text": row.outcome or row.question,
-        "question": row.question,
+        "question": row.question or None,
         "outcome": row.outcome,
         "decided_by": _name(row.decided_by),
         "decided_at": _moment(row.decided_at),
@@ -124,6 +124,13 @@ def _action(incident: Incident, object: str) -> dict[str, Any] | None:
         "expected": row.expected,
         "finding": row.finding_key,
     }
+
+
+def _entry(incident: Incident, object: str) -> dict[str, Any] | None:
+    row = incident.entries.select_related("who").filter(pk=object, deleted_at__isnull=True).first()
+    if row is None:
+        return None
+    return {"text": row.text, "kind": row.kind, "who": _name(row.who), "done_at": _moment(row.at)}
 
 
 def _note(incident: Incident, object: str) -> dict[str, Any] | None:
@@ -186,6 +193,7 @@ _WORDS: dict[str, Callable[[Incident, str], dict[str, Any] | None]] = {
     "room": _status,
     "decision": _decision,
     "action": _action,
+    "entry": _entry,
     "note": _note,
     "dispute": _dispute,
     "request": _request,

@@ -66,6 +66,7 @@
       j: () => step(1),
       k: () => step(-1),
       u: () => document.getElementById("add")?.click(),
+      l: () => document.getElementById("write")?.click(),
       "[": () => document.body.dispatchEvent(new CustomEvent("drawer:tab", { detail: -1 })),
       "]": () => document.body.dispatchEvent(new CustomEvent("drawer:tab", { detail: 1 })),
       v: () => document.getElementById("verdict") && scrollTo({ top: 0 }),

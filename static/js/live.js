@@ -12,6 +12,7 @@
     "dispute",
     "decision",
     "action",
+    "entry",
     "request",
     "query",
     "summary",

@@ -70,6 +70,7 @@ def fill(lead: Room, places: range = range(3)) -> None:
         )
         if place:
             plan.finish_action(member, deed.pk, AT, [f"parameter {place}"])
+        plan.put_entry(member, {"kind": ("step", "change", "update")[place % 3], "at": AT, "text": f"Did {place}"})
         board.argue(
             member, board.Said(f"Pings were fast at hour {place}.", {"H-NET": "against"}, artifact=1, lines=(2, 3))
         )

@@ -39,6 +39,7 @@ TITLES = {
     "sure": "How sure",
     "not": "It is not",
     "effect": "Effect of the changes",
+    "did": "Decisions and changes",
     "open": "Still open",
     "next": "Next",
 }
@@ -139,6 +140,7 @@ class People:
     update_late: bool = False
     steps: Sequence[Step] = ()
     changes: Sequence[Change] = ()
+    turning: Sequence[Told] = ()  # decisions and changes, the earliest first
     figures: Sequence[Figure] = ()
     objections: Sequence[Objection] = ()
     words: Mapping[str, Words] = field(default_factory=dict)

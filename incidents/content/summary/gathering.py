@@ -10,6 +10,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import JSONObject
 
+from incidents.content.course import TURNING, course_of
 from incidents.content.milestones import lead_and_duties, named, people_of, severity_words
 from incidents.content.names import known_as
 from incidents.content.report import Held, Outlook
@@ -136,6 +137,9 @@ def _people(incident: Incident, held: list[Held], counts: dict[str, int], object
         changes=[
             Change(row.label, [str(text) for text in row.changed], row.to_phase or "", row.at, known_as(row.author))
             for row in incident.markers.filter(kind=MarkerKind.CHANGE).select_related("author")
+        ],
+        turning=[
+            Told(f"{one.kind_name.capitalize()}: {one.text}", one.who, one.at) for one in course_of(incident, TURNING)
         ],
         figures=[
             Figure(row.name, row.subject, row.num, row.unit or "", row.author_label)

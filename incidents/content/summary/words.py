@@ -22,7 +22,7 @@ from incidents.content.visible import visible
 from rules.model import WITHIN_BOUNDS
 
 _SEVERITIES = ("critical", "major", "minor", "info")
-MOST_CAUSES, MOST_CLEARED, MOST_OPEN, MOST_NEXT = 3, 5, 4, 6
+MOST_CAUSES, MOST_CLEARED, MOST_OPEN, MOST_NEXT, MOST_DID = 3, 5, 4, 6, 6
 _CAUSE_TITLES = {
     "suspect": "Suspected cause",
     "lead": "Being looked at",
@@ -81,7 +81,7 @@ class _Page:
         sections = [self._cause(), self._seconds()]
         if self.outlook.exists:
             sections += [self._sure(), self._not()]
-        sections += [self._effect(), self._open(), self._next()]
+        sections += [self._effect(), *self._did(), self._open(), self._next()]
         evidence = self._evidence()
         for one in [*cells, *sections]:
             if words := people.words.get(one["key"]):
@@ -323,8 +323,9 @@ class _Page:
                     at=change.at,
                 )
                 for change in self.people.changes[:MOST_NEXT]
+                if change.at is None  # the others stand below, in the order of time
             ]
-            if done:
+            if self.people.changes:
                 words = "Whether it helped was not measured: there are no values from before and after."
                 return section("effect", [*done, sentence(words, missing=True)])
             return section("effect", [sentence("Nothing has been changed and measured yet.", missing=True)])
@@ -344,6 +345,16 @@ class _Page:
                 )
             )
         return made
+
+    def _did(self) -> list[Json]:
+        """Return the section of decisions and changes; there is none before the first."""
+        turning = self.people.turning
+        if not turning:
+            return []
+        said = [sentence(one.text, by=one.by, at=one.at) for one in turning[-MOST_DID:]]
+        if more := len(turning) - len(said):
+            said.insert(0, sentence(f"{more} earlier ones are in the room’s log.", small=True))
+        return [section("did", said)]
 
     def _table(self, rows: list[Json], phases: list[str]) -> Json:
         """Make the table: a row for each phase, columns for measured medians and stated figures, notes on changes."""

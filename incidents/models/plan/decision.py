@@ -14,12 +14,14 @@ from incidents.models.words.wording import indexed
 class Decision(models.Model):
     """A question with the time by which its answer is needed; `outcome` is NULL until it is decided.
 
+    What was decided without having been asked has an outcome and no question.
+
     It may refer to a finding by its key, which outlives every evaluation. Deleting is soft: `restore` clears
     `deleted_at`.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="decisions")
-    question = models.TextField()
+    question = models.TextField(blank=True)
     needed_by = models.DateTimeField(null=True, blank=True)
     # The member who must decide; NULL when nobody was named.
     asked_of = models.ForeignKey(
@@ -44,7 +46,9 @@ class Decision(models.Model):
         ordering = ("id",)
         constraints = (
             models.UniqueConstraint(name="decision_sent_once", fields=("incident", "author", "client_id")),
-            models.CheckConstraint(name="decision_has_question", condition=~Q(question="")),
+            models.CheckConstraint(
+                name="decision_has_words", condition=~Q(question="") | Q(outcome__isnull=False) & ~Q(outcome="")
+            ),
             models.CheckConstraint(
                 name="decision_outcome_has_author",
                 condition=Q(outcome__isnull=True, decided_by__isnull=True, decided_at__isnull=True)
@@ -58,7 +62,12 @@ class Decision(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.question[:60]
+        return self.words[:60]
+
+    @property
+    def words(self) -> str:
+        """Return the question, or what was decided without one."""
+        return self.question or self.outcome or ""
 
     @property
     def late(self) -> bool:

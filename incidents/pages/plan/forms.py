@@ -91,7 +91,8 @@ def _typed(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _area(rows: int, **attrs: str) -> forms.Textarea:
+def area(rows: int, **attrs: str) -> forms.Textarea:
+    """Return a field for a text of some rows."""
     return forms.Textarea(attrs={"rows": rows, **attrs})
 
 
@@ -156,7 +157,13 @@ class StatusForm(_WithPeople):
 
 class DecisionForm(_WithPeople):
     texts = ("question", "outcome")
-    question = forms.CharField(max_length=5000, label="What must be decided", widget=_area(2))
+    question = forms.CharField(
+        max_length=5000,
+        required=False,
+        label="What must be decided",
+        widget=area(2),
+        help_text="May stay empty once it is decided.",
+    )
     needed_by = MomentField(required=False, label="Needed by")
     asked_of = forms.TypedChoiceField(
         required=False, coerce=int, empty_value=None, label="Of whom", help_text="Whose word is needed."
@@ -166,7 +173,7 @@ class DecisionForm(_WithPeople):
         max_length=5000,
         required=False,
         label="What was decided",
-        widget=_area(2),
+        widget=area(2),
         help_text="Leave it empty until it is decided.",
     )
     decided_by = forms.TypedChoiceField(
@@ -178,7 +185,7 @@ class DecisionForm(_WithPeople):
 
 class ActionForm(_WithPeople):
     texts = ("text", "expected")
-    text = forms.CharField(max_length=5000, label="What is to be done", widget=_area(2))
+    text = forms.CharField(max_length=5000, label="What is to be done", widget=area(2))
     owner = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Owner")
     due_at = MomentField(required=False, label="Due")
     finding_key = forms.ChoiceField(required=False, label="On finding")
@@ -187,7 +194,7 @@ class ActionForm(_WithPeople):
         max_length=5000,
         required=False,
         label="Expected effect",
-        widget=_area(3),
+        widget=area(3),
         help_text="How you will see that it helped. For a finding, its rule proposes this.",
     )
     client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
@@ -201,7 +208,7 @@ class DoneForm(UnknownIsNone):
         required=False,
         max_length=4000,
         label="All that it changed, one per line",
-        widget=_area(3),
+        widget=area(3),
         help_text="Becomes a marker on the timeline. Leave it empty if nothing was changed.",
     )
     from_phase = forms.CharField(
@@ -232,7 +239,7 @@ class OfferForm(UnknownIsNone):
     """The role of lead, offered to another member."""
 
     to = forms.TypedChoiceField(coerce=int, label="To")
-    words = forms.CharField(max_length=1000, required=False, label="What the next lead should know", widget=_area(2))
+    words = forms.CharField(max_length=1000, required=False, label="What the next lead should know", widget=area(2))
 
     def __init__(self, *args: Any, people: Choices = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -11,9 +11,9 @@ from incidents.pages.shell import page
 
 
 class PlannedConverter(StringConverter):
-    """One of the two lists of a plan."""
+    """One of the lists that people plan and write in."""
 
-    regex = "decisions|actions"
+    regex = "decisions|actions|entries"
 
 
 register_converter(PlannedConverter, "planned")

@@ -149,7 +149,7 @@ def _edit_action(request: HttpRequest, room: Room, row: Action | None) -> HttpRe
     kwargs = {
         "people": people.choices(row.owner if row else None, None if row else room.user),
         "findings": _findings(room, initial.get("finding_key")),
-        "decisions": [(one.pk, _short(one.question)) for one in open_ones],
+        "decisions": [(one.pk, _short(one.words)) for one in open_ones],
     }
     form = ActionForm(request.POST or None, initial=initial, auto_id="action_%s", **kwargs)
     return _edit(request, room, row, form, "action", actions.put_action, people)
@@ -190,15 +190,32 @@ def action_state(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 def delete(request: HttpRequest, slug: str, what: str, id: int) -> HttpResponse:
     """Delete a row; the list offers undo."""
     room = access.enter(request.user, slug, Right.PLAN)
-    {"decisions": actions.delete_decision, "actions": actions.delete_action}[what](room, id)
-    return redirect(f"{reverse('plan', args=[slug])}#{what[:-1]}-{id}")
+    deletes = {
+        "decisions": actions.delete_decision,
+        "actions": actions.delete_action,
+        "entries": actions.delete_entry,
+    }
+    deletes[what](room, id)
+    return _listed(request, slug, what, id)
 
 
 @require_POST
 def restore(request: HttpRequest, slug: str, what: str, id: int) -> HttpResponse:
     room = access.enter(request.user, slug, Right.PLAN)
-    {"decisions": actions.restore_decision, "actions": actions.restore_action}[what](room, id)
-    return redirect(f"{reverse('plan', args=[slug])}#{what[:-1]}-{id}")
+    restores = {
+        "decisions": actions.restore_decision,
+        "actions": actions.restore_action,
+        "entries": actions.restore_entry,
+    }
+    restores[what](room, id)
+    return _listed(request, slug, what, id)
+
+
+def _listed(request: HttpRequest, slug: str, what: str, id: int) -> HttpResponse:
+    """Lead back to the list that has the row, or to the log if it was done there."""
+    page = "log" if what == "entries" or request.POST.get("next") == "log" else "plan"
+    row = {"decisions": "decision", "actions": "action", "entries": "entry"}[what]
+    return redirect(f"{reverse(page, args=[slug])}#{row}-{id}")
 
 
 # --- shared by decisions and actions ----------------------------------------------------------------------------------
@@ -230,7 +247,7 @@ def _edit(
             except Overtaken as beaten:
                 row = type(row).objects.select_related("edited_by").get(pk=row.pk) if row else None
                 who = visible(_name(row.edited_by)) if row and row.edited_by else "Somebody"
-                form = form.beside(beaten.now, who, _in_words(beaten.now, form, people))
+                form = form.beside(beaten.now, who, in_words(beaten.now, form))
                 status = 409
             except Refused as refused:
                 if refused.status in (403, 404, 409):
@@ -240,7 +257,7 @@ def _edit(
     return render(request, "plan/plan_form.html", context, status=status)
 
 
-def _in_words(now: dict[str, Any], form: SeenForm, people: People) -> dict[str, str]:
+def in_words(now: dict[str, Any], form: SeenForm) -> dict[str, str]:
     """Write values as the page does: people and findings by name, times in UTC."""
     words = {}
     for name, value in now.items():

@@ -26,6 +26,7 @@ from incidents.models.judging.finding import Finding
 from incidents.models.judging.observation import Observation
 from incidents.models.plan.action import Action
 from incidents.models.plan.decision import Decision
+from incidents.models.plan.entry import Entry
 from incidents.models.room.incident import SEARCHED, Incident
 from incidents.models.words.note import Note
 from incidents.models.words.wording import GRAM, Grams, said, words
@@ -183,11 +184,15 @@ def _statement(row: Statement) -> tuple[str, str, str]:
 
 
 def _decision(row: Decision) -> tuple[str, str, str]:
-    return row.question, row.outcome or "", f"{reverse('plan', args=[row.incident.slug])}#decision-{row.pk}"
+    return row.words, row.outcome or "", f"{reverse('plan', args=[row.incident.slug])}#decision-{row.pk}"
 
 
 def _action(row: Action) -> tuple[str, str, str]:
     return row.text, row.expected or "", f"{reverse('plan', args=[row.incident.slug])}#action-{row.pk}"
+
+
+def _entry(row: Entry) -> tuple[str, str, str]:
+    return row.get_kind_display(), row.text, f"{reverse('log', args=[row.incident.slug])}#entry-{row.pk}"
 
 
 def _artifact(row: Artifact) -> tuple[str, str, str]:
@@ -201,6 +206,7 @@ KINDS = (
     Kind("note", "Notes", _alive(Note), ("text",), _note),
     Kind("decision", "Decisions", _alive(Decision), ("question", "outcome"), _decision),
     Kind("action", "Actions", _alive(Action), ("text", "expected"), _action),
+    Kind("entry", "What people did", _alive(Entry), ("text",), _entry),
     Kind("statement", "Statements", lambda rooms: Statement.objects.filter(incident__in=rooms), ("name", "text", "author_label"), _statement),
     Kind("artifact", "Artifacts", _artifacts, ("name",), _artifact),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from incidents.access import Room
 from incidents.content.visible import visible
+from incidents.models.plan.entry import EntryKind
 
 NAME = "people"
 #: Maximum number of entries of each kind; the newest are shown.
@@ -18,15 +19,23 @@ Json = dict[str, Any]
 
 
 def frame(room: Room) -> Json | None:
-    """Return the frame of markers with a time, statements, and notes without a clock; None without any.
+    """Return the frame of what people did and wrote: decisions, markers with a time, entries of the log, statements, notes.
+
+    None without any. Notes on a clock stand where that clock is.
 
     It is not aligned with the clocks of evidence: what was stated at 10:00 may be about anything before.
     """
     incident, slug = room.incident, room.incident.slug
     case = reverse("case", args=[slug])
+    log = reverse("log", args=[slug])
+    decided = incident.decisions.filter(deleted_at=None, outcome__isnull=False).order_by("-decided_at")
+    # A change is a marker already.
+    entries = incident.entries.filter(deleted_at=None).exclude(kind=EntryKind.CHANGE).order_by("-at")
     notes = incident.notes.filter(deleted_at=None, reply_to=None, clock=None).order_by("-created_at")
     kinds = (
+        ("decisions", "decisions", decided.values_list("pk", "decided_at", "outcome"), lambda pk: f"{log}#decision-{pk}"),
         ("markers", "markers", incident.markers.filter(at__isnull=False).order_by("-at").values_list("pk", "at", "label"), lambda _: case),
+        ("entries", "updates and steps", entries.values_list("pk", "at", "text"), lambda pk: f"{log}#entry-{pk}"),
         ("statements", "statements", incident.statements.order_by("-created_at").values_list("pk", "created_at", "text"), lambda _: case),
         ("notes", "notes", notes.values_list("pk", "created_at", "text"), lambda pk: reverse("note-thread", args=[slug, pk])),
     )  # fmt: skip
@@ -57,9 +66,23 @@ def frame(room: Room) -> Json | None:
     }
 
 
-def strip(name: str, label: str, rows: Iterable[tuple[int, datetime | None, str]], href: Any) -> Json:
+def decided(room: Room) -> list[Json]:
+    """Return the newest decisions as marks of the frames of evidence, beside the markers of the case."""
+    rows = room.incident.decisions.filter(deleted_at=None, outcome__isnull=False).order_by("-decided_at")[:MOST]
+    return [
+        {
+            "id": f"decision-{row.pk}",
+            "label": visible(f"decided: {' '.join((row.outcome or '').split())}")[:60],
+            "kind": "decision",
+            "at": row.decided_at,
+        }
+        for row in rows
+    ]
+
+
+def strip(name: str, label: str, rows: Iterable[tuple[int, datetime | None, str | None]], href: Any) -> Json:
     spans, hrefs = [], {}
-    for pk, at, text in sorted((pk, at, text) for pk, at, text in rows if at is not None):
+    for pk, at, text in sorted((pk, at, text) for pk, at, text in rows if at is not None and text):
         t = round(at.timestamp(), 3)
         words = visible(" ".join(text.split()))
         spans.append([t, t, words[:160], "rest", 0, pk, pk, 0, 1, 0.0, 0.0])

@@ -67,7 +67,10 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
                 deleted_at=None, reply_to=None, clock__isnull=False, t_from__isnull=False
             ).values("id", "text", "clock", "t_from", "t_to")
         )
-        marked = list(room.incident.markers.filter(at__isnull=False).values("id", "label", "kind", "at"))
+        marked = [
+            *room.incident.markers.filter(at__isnull=False).values("id", "label", "kind", "at"),
+            *said.decided(room),
+        ]
         with opened(room) as source:
             for place, frame in enumerate(asked_frames(request, report, source)):
                 window = asked_window(request, frame, px)

@@ -156,6 +156,11 @@ def taken_away(room: Judged) -> tuple[Any, ...]:
     return (room.slug, "actions", plan.delete_action(room.lead, row.pk).pk)
 
 
+def entry(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
+    """An entry of the log, the investigator's own; `more` comes before its number."""
+    return lambda room: (room.slug, *more, plan.put_entry(room.investigator, {"kind": "step", "text": PLANNED}).pk)
+
+
 def frozen(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
     """A frozen version; `more` comes after its number."""
     return lambda room: (room.slug, summaries.freeze(room.lead, "").number, *more)
@@ -433,6 +438,15 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator", "post", (404,), data={"do": "remove"}),
     ],
     "plan": [Row("viewer")],
+    "log": [Row("viewer"), Row("viewer", data={"kind": "decision"})],
+    "log-new": [
+        Row("investigator"),
+        Row("investigator", "post", (422,), data={"kind": "step", "text": "Looked"}),
+    ],
+    "log-entry": [
+        Row("investigator", args=entry()),
+        Row("investigator", "post", (422,), entry(), {"kind": "step", "text": "Looked twice"}),
+    ],
     "decision-new": [Row("investigator"), Row("investigator", "post", (302,), data={"question": "Now?"})],
     "decision": [
         Row("investigator", args=decision()),
@@ -452,6 +466,7 @@ MATRIX: dict[str, list[Row]] = {
     "plan-delete": [
         Row("investigator", "post", (302,), action("actions")),
         Row("investigator", "post", (302,), decision("decisions")),
+        Row("investigator", "post", (302,), entry("entries")),
     ],
     "plan-restore": [Row("investigator", "post", (302,), taken_away)],
     "summary": [Row("viewer")],
