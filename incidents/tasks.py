@@ -31,6 +31,7 @@ from incidents.work import (
     holders,
     ingest,
     mails,
+    reminders,
     unbundling,
 )
 from parsers.reader import ReaderFault
@@ -172,6 +173,7 @@ def sweep() -> None:
         _fail(job, STOPPED.format(n=job.tries))
     expiring.end_what_is_past()
     arrivals.look()
+    reminders.remind_of_updates()
     for queue in Queue.values:
         for _ in range(min(Job.objects.waiting(queue), 4)):
             hint(queue)

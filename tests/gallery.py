@@ -64,8 +64,8 @@ def _full(name: str, *args: str, address: str = "", wait: str = "") -> Shot:
 _DRAWN = "[data-figure][data-state=drawn]"
 _ROOM_PAGES = (
     "evidence", "evidence-add", "flame-graph", "notes", "board", "compare", "case", "clocks", "similar", "plan", "ask", "thresholds", "requests",
-    "log", "log-new", "collect", "export", "summary", "summary-versions", "summary-links", "status", "webhooks", "members", "activity",
-    "questions",
+    "log", "log-new", "update", "collect", "export", "summary", "summary-versions", "summary-links", "status", "webhooks", "members",
+    "activity", "questions",
     "request-new", "decision-new", "action-new", "board-say", "board-cause-new",
 )  # fmt: skip
 

@@ -11,20 +11,24 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from incidents.access import Right, Room
-from incidents.actions.record import deed
+from incidents.actions.record import Deed, deed
 from incidents.actions.revise import settled
+from incidents.content.milestones import leads_of
 from incidents.errors import Refused
 from incidents.models.people.duty import HOLDERS, Duty, DutyKind
 from incidents.models.people.membership import Role
+from incidents.models.people.notification import Mail, Notification, Told
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomSeverity, Status
 from incidents.models.room.standing import Milestone, Moment
 
 VERB = "set status"
-FIELDS = ("severity", *DutyKind.values, *Moment.values, "next_update_at", "next_update_by")
+UPDATE = ("next_update_at", "next_update_by", "next_update_duty", "next_update_every")
+FIELDS = ("severity", *DutyKind.values, *Moment.values, *UPDATE)
 _MOMENTS = frozenset((*Moment.values, "next_update_at"))
 # Clocks of browsers and servers differ: a time at most this far ahead counts as now.
 AHEAD = timedelta(minutes=5)
+MOST_MINUTES = 7 * 24 * 60
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 
 
@@ -37,6 +41,8 @@ def values_of(incident: Incident) -> dict[str, Any]:
     return values | {
         "next_update_at": _second(incident.next_update_at),
         "next_update_by": incident.next_update_by_id,
+        "next_update_duty": incident.next_update_duty,
+        "next_update_every": incident.next_update_every,
     }
 
 
@@ -54,13 +60,10 @@ def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = No
         incident = doing.incident
         current = values_of(incident)
         changed = settled(current, {name: _second(value) for name, value in said.items()}, seen)
-        if changed.get("next_update_at") and not (current | changed)["next_update_by"]:
-            changed["next_update_by"] = doing.room.user.pk
-        after = current | changed
-        if after["next_update_at"] is None and after["next_update_by"] is not None:
-            changed["next_update_by"] = after["next_update_by"] = None
+        changed |= _promise(doing, current, changed)
         if not changed:
             return incident
+        after = current | changed
         _check(incident, after, changed, back)
         incident.severity = after["severity"]
         for duty in DutyKind.values:
@@ -76,12 +79,43 @@ def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = No
                     incident=incident, kind=kind, defaults={"at": changed[kind], "set_by": doing.room.user}
                 )
         incident.next_update_at, incident.next_update_by_id = after["next_update_at"], after["next_update_by"]
+        incident.next_update_duty, incident.next_update_every = after["next_update_duty"], after["next_update_every"]
+        if "next_update_at" in changed:
+            _quiet_reminders(incident)
         incident.status = status_of(after)
         incident.standing_version += 1
-        incident.save(update_fields=("severity", "next_update_at", "next_update_by", "status", "standing_version"))
+        incident.save(update_fields=("severity", *UPDATE, "status", "standing_version"))
         doing.record(VERB, incident.status, **{name: _plain(value) for name, value in changed.items()})
         doing.tell("room", "", incident.standing_version)
         return incident
+
+
+def _promise(doing: Deed, current: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what else changes of the promised update: it follows its duty, and a promise has somebody who keeps it."""
+    stated = {**current, **changed}
+    after = dict(stated)
+    if after["next_update_at"] is None:
+        # How often updates come stays, for the next promise.
+        after |= {"next_update_by": None, "next_update_duty": None}
+    else:
+        if "next_update_by" in changed and "next_update_duty" not in changed:
+            after["next_update_duty"] = None  # this person, whoever has the duty
+        if (duty := after["next_update_duty"]) is not None:
+            if duty not in DutyKind.values:
+                raise Refused("Choose a duty from the list.")
+            holder = after[duty]
+            if holder is None and duty == DutyKind.LEAD:
+                holder = leads_of(doing.incident.pk).values_list("user", flat=True).first()
+            after["next_update_by"] = holder or after["next_update_by"]
+        after["next_update_by"] = after["next_update_by"] or doing.room.user.pk
+    return {name: after[name] for name in UPDATE if after[name] != stated[name]}
+
+
+def _quiet_reminders(incident: Incident) -> None:
+    """Mark reminders of earlier promises as read; their mails that wait are not sent any more."""
+    reminders = Notification.objects.filter(incident=incident, kind=Told.UPDATE)
+    reminders.filter(mail=Mail.WAITING).update(mail=Mail.NONE)
+    reminders.filter(read_at__isnull=True).update(read_at=timezone.now())
 
 
 def undo(room: Room, seq: int) -> Incident:
@@ -128,6 +162,9 @@ def status_of(values: Mapping[str, Any]) -> str:
 
 def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, Any], back: bool) -> None:
     now = timezone.now()
+    every = changed.get("next_update_every")
+    if every is not None and not 1 <= every <= MOST_MINUTES:
+        raise Refused("The next update comes after one minute to a week.")
     if changed.get("severity") and changed["severity"] not in RoomSeverity.values:
         raise Refused("Choose a severity from 1 to 4.")
     for duty, roles in HOLDERS.items():

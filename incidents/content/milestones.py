@@ -40,7 +40,7 @@ class OnDuty:
     user: User
 
 
-def leads_of(incident_id: OuterRef) -> QuerySet[Membership]:
+def leads_of(incident_id: int | OuterRef) -> QuerySet[Membership]:
     """Return the leads of a room, the one who has the duty of the lead first, then by seniority."""
     chosen = Duty.objects.filter(kind=DutyKind.LEAD, incident=OuterRef("incident"), user=OuterRef("user"))
     leads = Membership.objects.filter(incident=incident_id, role=Role.LEAD)

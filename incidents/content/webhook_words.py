@@ -133,6 +133,15 @@ def _entry(incident: Incident, object: str) -> dict[str, Any] | None:
     return {"text": row.text, "kind": row.kind, "who": _name(row.who), "done_at": _moment(row.at)}
 
 
+def _update(incident: Incident, object: str) -> dict[str, Any] | None:
+    """Say that an update is due; nothing if it was given or moved on before this could be sent."""
+    if incident.next_update_at is None or not incident.update_due:
+        return None
+    by = _name(incident.next_update_by)
+    text = f"The next update is due at {incident.next_update_at:%Y-%m-%d %H:%M} UTC"
+    return {"text": f"{text}, by {by}." if by else f"{text}.", "due_at": _moment(incident.next_update_at), "by": by}
+
+
 def _note(incident: Incident, object: str) -> dict[str, Any] | None:
     row = incident.notes.select_related("author").filter(pk=object, deleted_at__isnull=True).first()
     return {"text": row.text, "author": _name(row.author), "finding": row.finding_key} if row else None
@@ -194,6 +203,7 @@ _WORDS: dict[str, Callable[[Incident, str], dict[str, Any] | None]] = {
     "decision": _decision,
     "action": _action,
     "entry": _entry,
+    "update": _update,
     "note": _note,
     "dispute": _dispute,
     "request": _request,

@@ -16,12 +16,12 @@ from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.quarantine import GiveLink, Quarantined, QuarantinedFile
 from incidents.models.evidence.request import EvidenceRequest, RequestState
 from incidents.models.judging.finding import Evaluation
-from incidents.models.people.membership import Membership
-from incidents.models.people.notification import Mail, MailChoice, Notification, Told
+from incidents.models.people.notification import Told
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.models.room.job import CHANGING, Job, JobState
 from incidents.storage import live, store
+from incidents.work.notifying import notify
 
 QUARANTINE_DAYS = 14  # days after which an unsettled file expires
 STRAY_S = 24 * 3600  # seconds after which a quarantined file without a row is removed
@@ -96,27 +96,7 @@ def _changed(request: EvidenceRequest) -> str | None:
 
 def tell(request: EvidenceRequest, user_id: int, kind: Told, actor_id: int | None = None, mailed: bool = False) -> None:
     """Notify a member about a request, in a transaction that holds the room's lock. A repeated one is unread again."""
-    if user_id == actor_id:
-        return
-    member = Membership.objects.filter(incident=request.incident_id, user=user_id, user__is_active=True)
-    found = member.select_related("user").first()
-    if found is None:
-        return
-    mail = Mail.NONE
-    if mailed and found.user.email and not MailChoice.objects.filter(user=user_id, mentions=False).exists():
-        mail = Mail.WAITING
-    now = timezone.now()
-    values = {
-        "actor_id": actor_id,
-        "at": now,
-        "read_at": None,
-        "mail": mail,
-        "mail_after": now if mail == Mail.WAITING else None,
-    }
-    Notification.objects.update_or_create(
-        user_id=user_id, incident_id=request.incident_id, kind=kind, request=request, defaults=values
-    )
-    live.tell(request.incident_id, "notice", user_id)
+    notify(request.incident_id, user_id, kind, actor_id, mailed, request=request)
 
 
 # --- expiry -------------------------------------------------------------------------------------------------------

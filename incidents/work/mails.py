@@ -1,4 +1,4 @@
-"""Send mails about mentions, in a worker. The rows of `Notification` are the outbox: a lost hint loses no mail.
+"""Send mails about mentions, requests and updates that are due, in a worker. The rows of `Notification` are the outbox: a lost hint loses no mail.
 
 A mail says who and where, never what: others may read mails, but not rooms. If a worker dies between sending and
 recording that, the mail is sent twice; it is never lost.
@@ -79,6 +79,8 @@ def _name(row: Notification) -> str:
 
 
 def _does(row: Notification) -> str:
+    if row.kind == Told.UPDATE:
+        return f"reminds you that an update is due at {row.promised_at:%Y-%m-%d %H:%M} UTC"
     return "asks you to collect something" if row.kind == Told.COLLECT else "mentioned you"
 
 
@@ -86,6 +88,8 @@ def _subject(rows: list[Notification]) -> str:
     names = list(dict.fromkeys(_name(row) for row in rows))
     who = names[0] if len(names) == 1 else f"{names[0]} and others"
     kinds = {_does(row) for row in rows}
+    if all(row.kind == Told.UPDATE for row in rows):
+        return f"An update is due at {rows[-1].promised_at:%H:%M} UTC"
     return f"{who} {kinds.pop() if len(kinds) == 1 else 'wrote to you'} in Exhibit"[:200]
 
 
@@ -98,7 +102,9 @@ def _text(rows: list[Notification]) -> str:
 
 
 def address(row: Notification) -> str:
-    """Return the URL path of a notification's note, request or dispute. Reads `note` or `dispute__finding`."""
+    """Return the URL path of a notification's note, request, update or dispute. Reads `note` or `dispute__finding`."""
+    if row.promised_at is not None:
+        return reverse("room", args=[row.incident.slug])
     if row.request_id is not None:
         return reverse("request", args=[row.incident.slug, row.request_id])
     if row.note_id is not None:

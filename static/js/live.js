@@ -13,6 +13,7 @@
     "decision",
     "action",
     "entry",
+    "update",
     "request",
     "query",
     "summary",

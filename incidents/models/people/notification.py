@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -22,6 +25,7 @@ class Told(models.TextChoices):
     WAITING = "waiting", "sent a file by your link"
     BROUGHT = "brought", "answered your request"
     CHANGED = "changed", "has judged what you asked for"
+    UPDATE = "update", "reminds you of an update"
 
 
 class Mail(models.TextChoices):
@@ -31,6 +35,14 @@ class Mail(models.TextChoices):
     WAITING = "waiting", "waiting"
     SENT = "sent", "sent"
     FAILED = "failed", "failed"
+
+
+#: Columns that say of what a notification is; each has exactly one of them.
+_CAUSES = ("note", "dispute", "request", "promised_at")
+
+
+def _only(cause: str) -> Q:
+    return Q(**{f"{one}__isnull": one != cause for one in _CAUSES})
 
 
 class Notification(models.Model):
@@ -44,7 +56,8 @@ class Notification(models.Model):
     request = models.ForeignKey(
         EvidenceRequest, on_delete=models.CASCADE, null=True, blank=True, related_name="notifications"
     )
-    # NULL if no member did it: the room was judged, or somebody without an account sent a file.
+    promised_at = models.DateTimeField(null=True, blank=True)  # when an update is due
+    # NULL if no member did it: the room was judged, an update is due, or somebody without an account sent a file.
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
@@ -61,11 +74,14 @@ class Notification(models.Model):
             models.UniqueConstraint(name="notification_note_once", fields=("user", "kind", "note")),
             models.UniqueConstraint(name="notification_dispute_once", fields=("user", "kind", "dispute")),
             models.UniqueConstraint(name="notification_request_once", fields=("user", "kind", "request")),
+            models.UniqueConstraint(
+                name="notification_update_once",
+                fields=("user", "incident", "promised_at"),
+                condition=Q(promised_at__isnull=False),
+            ),
             models.CheckConstraint(
                 name="notification_has_cause",
-                condition=Q(note__isnull=False, dispute__isnull=True, request__isnull=True)
-                | Q(note__isnull=True, dispute__isnull=False, request__isnull=True)
-                | Q(note__isnull=True, dispute__isnull=True, request__isnull=False),
+                condition=reduce(or_, (_only(cause) for cause in _CAUSES)),
             ),
             models.CheckConstraint(name="notification_kind_known", condition=Q(kind__in=Told.values)),
             models.CheckConstraint(name="notification_mail_known", condition=Q(mail__in=Mail.values)),

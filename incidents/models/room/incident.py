@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -15,6 +17,10 @@ class Status(models.TextChoices):
     MITIGATED = "mitigated", "mitigated"
     RESOLVED = "resolved", "resolved"
     CLOSED = "closed", "closed"
+
+
+#: How long before an update is due the room reminds of it.
+REMIND_AHEAD = timedelta(minutes=5)
 
 
 class RoomSeverity(models.IntegerChoices):
@@ -68,6 +74,10 @@ class Incident(models.Model):
 
     next_update_at = models.DateTimeField(null=True, blank=True)  # when the next update is promised
     next_update_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    # Kind of the duty (`DutyKind`) whose holder gives it; `next_update_by` is that person, as long as the duty counts.
+    next_update_duty = models.CharField(max_length=14, null=True, blank=True)
+    next_update_every = models.PositiveIntegerField(null=True, blank=True)  # minutes from one update to the next
+    reminded_of = models.DateTimeField(null=True, blank=True)  # the promised time of which people were reminded
     standing_version = models.PositiveIntegerField(default=1)  # counts changes of the status and of these times
 
     class Meta:
@@ -82,6 +92,10 @@ class Incident(models.Model):
                 name="incident_closed_has_time",
                 condition=Q(status=Status.CLOSED, closed_at__isnull=False)
                 | (~Q(status=Status.CLOSED) & Q(closed_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="incident_update_comes_in_minutes",
+                condition=Q(next_update_every__isnull=True) | Q(next_update_every__gte=1),
             ),
             models.CheckConstraint(
                 name="incident_archived_is_closed",
@@ -108,8 +122,16 @@ class Incident(models.Model):
     @property
     def update_late(self) -> bool:
         """Tell whether the promised update of an open or mitigated incident is overdue."""
+        return self._update_within(timedelta(0))
+
+    @property
+    def update_due(self) -> bool:
+        """Tell whether the promised update is due within `REMIND_AHEAD`, or overdue."""
+        return self._update_within(REMIND_AHEAD)
+
+    def _update_within(self, time: timedelta) -> bool:
         live = self.status in (Status.OPEN, Status.MITIGATED)
-        return live and self.next_update_at is not None and self.next_update_at < timezone.now()
+        return live and self.next_update_at is not None and self.next_update_at < timezone.now() + time
 
 
 class RoomCounter(models.Model):

@@ -25,6 +25,7 @@ class HookKind(models.TextChoices):
     ROOM = "room", "status of the incident"
     DECISION = "decision", "decisions"
     ACTION = "action", "actions"
+    UPDATE = "update", "reminders of the next update"
     ENTRY = "entry", "what people did: changes, updates, steps"
     DISPUTE = "dispute", "disputes"
     REQUEST = "request", "requests for evidence"

@@ -70,6 +70,8 @@ def _words(row: Notification) -> str:
     """Quote the beginning of the text behind a notification; whoever reads this list may see its room."""
     if row.note is not None:
         return short(plain(row.note.text))
+    if row.promised_at is not None:
+        return f"due at {row.promised_at:%Y-%m-%d %H:%M} UTC"
     if row.request is not None:
         return short(row.request.changed if row.kind == Told.CHANGED and row.request.changed else row.request.what)
     return short(plain((row.dispute.answer or row.dispute.reason) if row.dispute else ""))

@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from incidents.actions.standing import MOST_MINUTES
 from incidents.content.merging import merge
 from incidents.content.moments import MomentField
 from incidents.models.people.duty import DutyKind
@@ -145,6 +146,19 @@ class StatusForm(_WithPeople):
     resolved = MomentField(required=False, label="Resolved")
     next_update_at = MomentField(required=False, label="Next update at")
     next_update_by = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Next update by")
+    next_update_duty = forms.ChoiceField(
+        required=False,
+        label="or by duty",
+        choices=[("", "the person above"), *DutyKind.choices],
+        help_text="Whoever has the duty then.",
+    )
+    next_update_every = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_MINUTES,
+        label="Then every (minutes)",
+        help_text="When one was given, the next is promised.",
+    )
 
     def __init__(self, *args: Any, holders: Mapping[str, Choices] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

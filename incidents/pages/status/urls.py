@@ -6,9 +6,10 @@ from django.urls import path
 
 from incidents.pages.addresses import ROOM
 from incidents.pages.shell import page
-from incidents.pages.status import views
+from incidents.pages.status import updates, views
 
 urlpatterns = [
     path(ROOM + "status/", page(views.status), name="status"),
+    path(ROOM + "update/", page(updates.update), name="update"),
     path(ROOM + "close/", page(views.close), name="close"),
 ]

@@ -35,7 +35,10 @@ WORDS = {
     **{name: name for name in ("severity", *DutyKind.values, *Moment.values)},
     "next_update_at": "next update",
     "next_update_by": "next update by",
+    "next_update_duty": "next update by duty",
+    "next_update_every": "minutes between updates",
 }
+_TIMES = frozenset((*Moment.values, "next_update_at"))
 _PEOPLE = frozenset((*DutyKind.values, "next_update_by"))
 
 
@@ -129,7 +132,7 @@ def _word(name: str, value: Any, people: Mapping[int, str]) -> str:
         return f"{value:%Y-%m-%d %H:%M:%S} UTC"
     if name == "severity":
         return f"{value}, {RoomSeverity(value).label}"
-    return people.get(value, "")
+    return people.get(value, "") if name in _PEOPLE else str(value)
 
 
 def _form(room: Room, data: Any = None) -> Any:
@@ -181,9 +184,9 @@ def _history(incident: Incident) -> list[Told]:
             value = row.detail[name]
             if value is None:
                 fields.append((words, None, "taken back"))
-            elif name in _PEOPLE or name == "severity":
-                fields.append((words, None, _word(name, value, people)))
-            else:
+            elif name in _TIMES:
                 fields.append((words, datetime.fromisoformat(value), ""))
+            else:
+                fields.append((words, None, _word(name, value, people)))
         changes.append(Told(row.seq, row.at, row.actor_name, row.object, fields))
     return changes

@@ -438,6 +438,10 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator", "post", (404,), data={"do": "remove"}),
     ],
     "plan": [Row("viewer")],
+    "update": [
+        Row("viewer"),
+        Row("investigator", "post", (409,), data={"do": "give"}),  # none is promised
+    ],
     "log": [Row("viewer"), Row("viewer", data={"kind": "decision"})],
     "log-new": [
         Row("investigator"),
