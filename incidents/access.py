@@ -40,16 +40,26 @@ class Right(StrEnum):
     TUNE = "set thresholds of rules"
     SHARE = "edit and share the summary"
     EXPORT = "take the room out as a bundle"
+    REVIEW = "write the review"
 
 
 _VIEWER = frozenset({Right.READ, Right.ASK})
-_INVESTIGATOR = _VIEWER | {Right.UPLOAD, Right.CORRECT, Right.NOTE, Right.DISPUTE, Right.CASE, Right.PLAN, Right.TUNE}
+_INVESTIGATOR = _VIEWER | {
+    Right.UPLOAD,
+    Right.CORRECT,
+    Right.NOTE,
+    Right.DISPUTE,
+    Right.CASE,
+    Right.PLAN,
+    Right.TUNE,
+    Right.REVIEW,
+}
 RIGHTS: dict[str, frozenset[Right]] = {
     Role.VIEWER: _VIEWER,
     Role.INVESTIGATOR: _INVESTIGATOR,
     Role.LEAD: frozenset(Right),
 }
-# Rights that a closed room still grants: reading, downloading, managing people, purging and opening it again.
+# Rights that a closed room still grants: reading, downloading, reviewing, managing people, purging, opening it again.
 _WHEN_CLOSED = frozenset(
     {
         Right.READ,
@@ -62,6 +72,7 @@ _WHEN_CLOSED = frozenset(
         Right.HOOKS,
         Right.SHARE,
         Right.EXPORT,
+        Right.REVIEW,
     }
 )
 # An archived room can be read only; purging evidence that must not stay there is still allowed.

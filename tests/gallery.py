@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 #: Addresses that show no page of their own, and why.
 LEFT_OUT = {
-    **dict.fromkeys(("rooms-csv", "case-yaml", "compare-ledger", "timeline-rows", "summary-export", "ask-rows", "collector"), "a file"),
-    **dict.fromkeys(("export-bundle", "export-found"), "a file"),
+    **dict.fromkeys(("rooms-csv", "case-yaml", "compare-ledger", "timeline-rows", "summary-export", "review-export"), "a file"),
+    **dict.fromkeys(("ask-rows", "collector", "export-bundle", "export-found"), "a file"),
     **dict.fromkeys(("timeline-picture", "original", "finding-copy", "verdict-copy"), "a file or a text"),
     **dict.fromkeys(("timeline-data", "timeline-waits", "timeline-lanes", "lines-data", "figure-conn-times"), "JSON"),
     **dict.fromkeys(("complete", "here", "healthz", "api-report", "api-observations", "api-tokens", "api-token", "compare-figure"), "JSON"),
@@ -24,7 +24,7 @@ LEFT_OUT = {
     **dict.fromkeys(("ask-next", "dispute", "dispute-answer", "take-over", "take-in", "borders", "masks", "stop", "retry"), "a button"),
     **dict.fromkeys(("note-new", "note-resolve", "note-reopen", "note-delete", "note-restore"), "a part of the room or a button"),
     **dict.fromkeys(("board-said-off", "board-said-back", "board-cause-off", "board-cause-back"), "a button"),
-    **dict.fromkeys(("action-state", "name-back", "plan-delete", "plan-restore", "threshold", "close", "handover", "invite"), "a button"),
+    **dict.fromkeys(("action-state", "follow-up-do", "name-back", "plan-delete", "plan-restore", "threshold", "close", "handover", "invite"), "a button"),
     **dict.fromkeys(("request-state", "request-answer", "request-link", "request-file", "activity-verify"), "a button"),
     "ask-rule": "shown below the answer of a query",
     "compare-border": "asked of one line of a comparison (tests/incidents/pages/compare/test_compare.py)",
@@ -64,8 +64,8 @@ def _full(name: str, *args: str, address: str = "", wait: str = "") -> Shot:
 _DRAWN = "[data-figure][data-state=drawn]"
 _ROOM_PAGES = (
     "evidence", "evidence-add", "flame-graph", "notes", "board", "compare", "case", "clocks", "similar", "plan", "ask", "thresholds", "requests",
-    "log", "log-new", "update", "collect", "export", "summary", "summary-versions", "summary-links", "status", "webhooks", "members",
-    "activity", "questions",
+    "log", "log-new", "update", "review", "review-edit", "follow-up-new", "export",
+    "collect", "summary", "summary-versions", "summary-links", "status", "webhooks", "members", "activity", "questions",
     "request-new", "decision-new", "action-new", "board-say", "board-cause-new",
 )  # fmt: skip
 
@@ -125,6 +125,7 @@ SHOTS: list[Shot] = [
     _full("decision", "{decision}"),
     _full("action", "{action}"),
     _full("log-entry", "{entry}"),
+    _full("follow-up", "{follow_up}"),
     _full("action-done", "{action}"),
     _full("board-said", "{argument}"),
     _full("board-cause", "{cause}"),
@@ -140,7 +141,7 @@ SHOTS: list[Shot] = [
     *_in_room("full", *_ROOM_PAGES),
     # Empty, closed, as a viewer sees it.
     *_in_room("empty", "room", *_ROOM_PAGES),
-    *_in_room("closed", "room", "evidence", "plan", "status", "members", "summary", "case", "notes"),
+    *_in_room("closed", "room", "evidence", "plan", "status", "members", "summary", "case", "notes", "review", "log"),
     *(Shot(name, "viewer", args=("{full}",), who="vera") for name in ("room", "plan", "status", "members", "case", "requests", "export")),
     # What goes wrong.
     Shot("room", "unknown", args=("no-such-room-abcdefgh",), status=404),

@@ -123,6 +123,7 @@ def _inside(full: Room) -> dict[str, Any]:
         "decision": room.decisions.order_by("pk")[0].pk,
         "action": room.actions.exclude(state="done").order_by("pk")[0].pk,
         "entry": room.entries.order_by("pk")[0].pk,
+        "follow_up": room.follow_ups.order_by("pk")[0].pk,
         "argument": board.argue(full, board.Said("Pings stayed at 0.2 ms all night.", {"H-NET": "against"})).pk,
         "cause": room.free_causes.order_by("pk")[0].pk,
         "request": request.pk,

@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from incidents.access import Right, Room
-from incidents.actions import case
+from incidents.actions import case, rows
 from incidents.actions.record import Deed, deed
 from incidents.actions.revise import settled
 from incidents.errors import Refused
@@ -19,7 +19,6 @@ from incidents.models.plan.action import Action, ActionState
 from incidents.models.plan.decision import Decision
 from incidents.models.plan.entry import Entry, EntryKind
 
-LONGEST = 5_000  # characters
 DECISION = frozenset(("question", "needed_by", "asked_of", "finding_key", "outcome", "decided_by", "decided_at"))
 ACTION = frozenset(("text", "owner", "due_at", "state", "finding_key", "decision", "expected"))
 ENTRY = frozenset(("kind", "at", "text", "who"))
@@ -66,7 +65,7 @@ def put_decision(
 
     `seen`: the values that the person saw (`revise.settled`). `client_id`: a form sent twice is stored once.
     """
-    said = _checked(said, DECISION)
+    said = rows.checked(said, DECISION, _TEXTS)
     with deed(room, Right.PLAN) as doing:
         sent = doing.incident.decisions.filter(author=doing.room.user, client_id=client_id) if client_id else None
         if sent is not None and id is None and (before := sent.first()):
@@ -82,19 +81,19 @@ def put_decision(
             raise Refused("Say what must be decided, or what was decided.")
         if after["outcome"]:
             after["decided_by"] = after["decided_by"] or doing.room.user.pk
-            after["decided_at"] = after["decided_at"] or _now()
+            after["decided_at"] = after["decided_at"] or rows.now()
             if after["decided_at"] > timezone.now() + _AHEAD:
                 raise Refused("A decision cannot be taken in the future.")
         else:
             after |= {"outcome": None, "decided_by": None, "decided_at": None}
-        _member(doing, after["decided_by"], row.decided_by_id, "Whoever decided")
-        _member(doing, after["asked_of"], row.asked_of_id, "Whoever is asked")
+        rows.require_member(doing, after["decided_by"], row.decided_by_id, "Whoever decided")
+        rows.require_member(doing, after["asked_of"], row.asked_of_id, "Whoever is asked")
         _finding(doing, after["finding_key"], row.finding_key)
         row.question, row.needed_by, row.finding_key = after["question"], after["needed_by"], after["finding_key"]
         row.asked_of_id = after["asked_of"]
         verb = "decided" if after["outcome"] and not row.outcome else "edited" if id else "asked"
         row.outcome, row.decided_by_id, row.decided_at = after["outcome"], after["decided_by"], after["decided_at"]
-        _written(doing, verb, row, new=id is None)
+        rows.written(doing, verb, row, new=id is None)
         return row
 
 
@@ -102,14 +101,14 @@ def delete_decision(room: Room, id: int) -> Decision:
     """Delete a decision; `restore_decision` brings it back. Authors may delete their decisions, leads all."""
     with deed(room, Right.PLAN) as doing:
         row = _decision(doing, id, gone=True)
-        _take_away(doing, row)
+        rows.take_away(doing, row)
         return row
 
 
 def restore_decision(room: Room, id: int) -> Decision:
     with deed(room, Right.PLAN) as doing:
         row = _decision(doing, id, gone=True)
-        _bring_back(doing, row)
+        rows.bring_back(doing, row)
         return row
 
 
@@ -124,7 +123,7 @@ def put_action(
     client_id: uuid.UUID | None = None,
 ) -> Action:
     """Plan an action or change one. To set `done`, use `finish_action`, which takes the time and what changed."""
-    said = _checked(said, ACTION)
+    said = rows.checked(said, ACTION, _TEXTS)
     with deed(room, Right.PLAN) as doing:
         sent = doing.incident.actions.filter(author=doing.room.user, client_id=client_id) if client_id else None
         if sent is not None and id is None and (before := sent.first()):
@@ -141,7 +140,7 @@ def put_action(
             raise Refused("Choose a state from the list.")
         if after["state"] == ActionState.DONE and row.state != ActionState.DONE:
             raise Refused("Say when it was done and what it changed: use “Done”.")
-        _member(doing, after["owner"], row.owner_id, "The owner")
+        rows.require_member(doing, after["owner"], row.owner_id, "The owner")
         _finding(doing, after["finding_key"], row.finding_key)
         if after["decision"] not in (None, row.decision_id):
             _decision(doing, after["decision"])
@@ -149,7 +148,7 @@ def put_action(
             _not_done(doing, row)
         row.text, row.owner_id, row.due_at, row.state = after["text"], after["owner"], after["due_at"], after["state"]
         row.finding_key, row.decision_id, row.expected = after["finding_key"], after["decision"], after["expected"]
-        _written(doing, "edited" if id else "planned", row, new=id is None)
+        rows.written(doing, "edited" if id else "planned", row, new=id is None)
         return row
 
 
@@ -171,7 +170,7 @@ def finish_action(
     With `phases` the marker also separates those two: before-and-after comparisons use that. Calling it twice changes
     nothing.
     """
-    at = (at or _now()).replace(microsecond=0)
+    at = (at or rows.now()).replace(microsecond=0)
     if at > timezone.now() + _AHEAD:
         raise Refused(f"It cannot be done in the future: it is {timezone.now():%Y-%m-%d %H:%M} UTC now.")
     texts = [text.strip()[:300] for text in changed or [] if text.strip()]
@@ -187,7 +186,7 @@ def finish_action(
             row.marker = case.put_marker(room, fields)
         row.state, row.done_at, row.done_by = ActionState.DONE, at, doing.room.user
         row.owner_id = row.owner_id or doing.room.user.pk
-        _written(doing, "finished", row, changed=texts, at=at.isoformat())
+        rows.written(doing, "finished", row, changed=texts, at=at.isoformat())
         return row
 
 
@@ -195,14 +194,14 @@ def delete_action(room: Room, id: int) -> Action:
     """Delete an action; `restore_action` brings it back. Its marker stays, since the change was made."""
     with deed(room, Right.PLAN) as doing:
         row = _action(doing, id, gone=True)
-        _take_away(doing, row)
+        rows.take_away(doing, row)
         return row
 
 
 def restore_action(room: Room, id: int) -> Action:
     with deed(room, Right.PLAN) as doing:
         row = _action(doing, id, gone=True)
-        _bring_back(doing, row)
+        rows.bring_back(doing, row)
         return row
 
 
@@ -224,7 +223,7 @@ def put_entry(
 
     A change becomes a marker of the case, and moves or goes with its entry.
     """
-    said = _checked(said, ENTRY)
+    said = rows.checked(said, ENTRY, _TEXTS)
     with deed(room, Right.PLAN) as doing:
         sent = doing.incident.entries.filter(author=doing.room.user, client_id=client_id) if client_id else None
         if sent is not None and id is None and (before := sent.first()):
@@ -239,14 +238,14 @@ def put_entry(
             raise Refused("Say what was done.")
         if after["kind"] not in EntryKind.values:
             raise Refused("Choose a kind from the list.")
-        after["at"] = after["at"] or _now()
+        after["at"] = after["at"] or rows.now()
         after["who"] = after["who"] or doing.room.user.pk
         if after["at"] > timezone.now() + _AHEAD:
             raise Refused(f"It cannot be done in the future: it is {timezone.now():%Y-%m-%d %H:%M} UTC now.")
-        _member(doing, after["who"], row.who_id, "Whoever did it")
+        rows.require_member(doing, after["who"], row.who_id, "Whoever did it")
         row.kind, row.at, row.text, row.who_id = after["kind"], after["at"], after["text"], after["who"]
         _mark(doing, row)
-        _written(doing, "edited" if id else "wrote down", row, new=id is None)
+        rows.written(doing, "edited" if id else "wrote down", row, new=id is None)
         return row
 
 
@@ -254,7 +253,7 @@ def delete_entry(room: Room, id: int) -> Entry:
     """Delete an entry with its marker; `restore_entry` brings both back. Authors may delete their own, leads all."""
     with deed(room, Right.PLAN) as doing:
         row = _entry(doing, id, gone=True)
-        _take_away(doing, row)
+        rows.take_away(doing, row)
         _mark(doing, row)
         return row
 
@@ -262,7 +261,7 @@ def delete_entry(room: Room, id: int) -> Entry:
 def restore_entry(room: Room, id: int) -> Entry:
     with deed(room, Right.PLAN) as doing:
         row = _entry(doing, id, gone=True)
-        _bring_back(doing, row)
+        rows.bring_back(doing, row)
         if row.kind == EntryKind.CHANGE and row.marker_id is None:
             _mark(doing, row)
             row.save(update_fields=("marker",))
@@ -282,25 +281,6 @@ def _mark(doing: Deed, row: Entry) -> None:
 
 
 # --- shared by all ------------------------------------------------------------------------------------------------
-
-
-def _checked(said: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    unknown = set(said) - known
-    if unknown:
-        raise ValueError(f"no such fields: {sorted(unknown)}")
-    checked = dict(said)
-    for name in _TEXTS & set(said):
-        text = str(said[name] or "").replace("\r\n", "\n").replace("\x00", "").strip()
-        if len(text) > LONGEST:
-            raise Refused(f"At most {LONGEST} characters; upload longer texts as evidence.", 413)
-        checked[name] = text or None
-    return {
-        name: value.replace(microsecond=0) if isinstance(value, datetime) else value for name, value in checked.items()
-    }
-
-
-def _now() -> datetime:
-    return timezone.now().replace(microsecond=0)
 
 
 def _first_line(text: str) -> str:
@@ -334,14 +314,6 @@ def _entry(doing: Deed, id: int, gone: bool = False) -> Entry:
     return row
 
 
-def _member(doing: Deed, user_id: int | None, before: int | None, who: str) -> None:
-    """Check that a newly named person is a member; a person named before may have left."""
-    if user_id in (None, before) or user_id == doing.room.user.pk:
-        return
-    if not doing.incident.memberships.filter(user_id=user_id, user__is_active=True).exists():
-        raise Refused(f"{who} must be a member of the room.")
-
-
 def _finding(doing: Deed, key: str | None, before: str | None) -> None:
     if key not in (None, before) and not doing.incident.findings.filter(key=key).exists():
         raise Refused("There is no such finding.", 404)
@@ -354,33 +326,3 @@ def _not_done(doing: Deed, row: Action) -> None:
         marker, row.marker = row.marker_id, None
         row.save(update_fields=("marker",))
         case.remove_marker(doing.room, marker)
-
-
-def _take_away(doing: Deed, row: Decision | Action | Entry) -> None:
-    if row.author_id != doing.room.user.pk:
-        doing.room.require(Right.PEOPLE)
-    if row.deleted_at is not None:
-        return
-    row.deleted_by, row.deleted_at = doing.room.user, timezone.now()
-    _written(doing, "deleted", row)
-
-
-def _bring_back(doing: Deed, row: Decision | Action | Entry) -> None:
-    if row.author_id != doing.room.user.pk and row.deleted_by_id != doing.room.user.pk:
-        doing.room.require(Right.PEOPLE)
-    if row.deleted_at is None:
-        return
-    row.deleted_by, row.deleted_at = None, None
-    _written(doing, "restored", row)
-
-
-def _written(doing: Deed, verb: str, row: Decision | Action | Entry, new: bool = False, **detail: Any) -> None:
-    if not new:
-        row.version += 1
-        if verb not in ("deleted", "restored"):
-            row.edited_by, row.edited_at = doing.room.user, timezone.now()
-    row.save()
-    what = {Decision: "decision", Action: "action", Entry: "entry"}[type(row)]
-    # Without the text: the record cannot be changed, and deleted text must not stay in it.
-    doing.record(verb, f"{what} {row.pk}", **detail)
-    doing.tell(what, row.pk, row.version)

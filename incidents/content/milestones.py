@@ -34,9 +34,9 @@ class Reached:
 
 @dataclass(frozen=True)
 class OnDuty:
-    """A duty beside the lead as a page shows it; `user` holds only names."""
+    """A person with their duties in words ("lead, scribe") as a page shows them; `user` holds only names."""
 
-    kind: str
+    duties: str
     user: User
 
 
@@ -58,11 +58,12 @@ def people_of(incident_id: OuterRef) -> dict[str, ArraySubquery]:
 
 
 def lead_and_duties(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return who leads and who has which other duty, from a row with the columns of `people_of`."""
-    return {
-        "lead": named(row["leads"][0]) if row["leads"] else None,
-        "on_duty": [OnDuty(one["kind"], named(one)) for one in row["on_duty"]],
-    }
+    """Return who leads, and each person with their duties, the lead first; `row` has the columns of `people_of`."""
+    lead = named(row["leads"][0]) if row["leads"] else None
+    duties: dict[User, list[str]] = {lead: [DutyKind.LEAD.value]} if lead else {}
+    for one in row["on_duty"]:
+        duties.setdefault(named(one), []).append(one["kind"])
+    return {"lead": lead, "on_duty": [OnDuty(", ".join(kinds), user) for user, kinds in duties.items()]}
 
 
 def header(incident: Incident) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def body_of(delivery: Delivery) -> str | None:
         "room": {
             "title": incident.title,
             "status": incident.status,
-            "url": settings.EXHIBIT_URL.rstrip("/") + reverse("room", args=[incident.slug]),
+            "url": _address("room", incident.slug),
         },
         **words,
     }
@@ -55,6 +55,10 @@ def _masked(value: Any) -> Any:
         text = "\n".join(lines)
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     return value
+
+
+def _address(page: str, *args: object) -> str:
+    return settings.EXHIBIT_URL.rstrip("/") + reverse(page, args=args)
 
 
 def _name(user: Any) -> str | None:
@@ -180,7 +184,6 @@ def _summary(incident: Incident, object: str) -> dict[str, Any] | None:
     row = incident.summary_versions.filter(number=int(object)).first() if object.isdigit() else None
     if row is None:
         return None
-    address = reverse("summary-version", args=[incident.slug, row.number])
     return {
         "text": f"Version {row.number} of the summary was frozen: {row.why}",
         "version": row.number,
@@ -188,8 +191,19 @@ def _summary(incident: Incident, object: str) -> dict[str, Any] | None:
         "made_by": row.made_by_name,
         "made_at": _moment(row.made_at),
         "struck_at": _moment(row.struck_at),
-        "url": settings.EXHIBIT_URL.rstrip("/") + address,
+        "url": _address("summary-version", incident.slug, row.number),
     }
+
+
+def _review(incident: Incident, object: str) -> dict[str, Any] | None:
+    """Describe a follow-up, or say that the review was written (an event without an object)."""
+    if not object:
+        return {"text": "The review of the incident was written.", "url": _address("review", incident.slug)}
+    row = incident.follow_ups.select_related("owner").filter(pk=object, deleted_at__isnull=True).first()
+    if row is None:
+        return None
+    done, due = _moment(row.done_at), row.due_on.isoformat() if row.due_on else None
+    return {"text": row.text, "owner": _name(row.owner), "due_on": due, "done_at": done}
 
 
 def _members(incident: Incident, object: str) -> dict[str, Any]:
@@ -209,4 +223,5 @@ _WORDS: dict[str, Callable[[Incident, str], dict[str, Any] | None]] = {
     "request": _request,
     "summary": _summary,
     "members": _members,
+    "review": _review,
 }

@@ -55,6 +55,7 @@ MAY = {
     "tune": Right.TUNE,
     "share": Right.SHARE,
     "export": Right.EXPORT,
+    "review": Right.REVIEW,
 }
 
 

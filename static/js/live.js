@@ -13,6 +13,7 @@
     "decision",
     "action",
     "entry",
+    "review",
     "update",
     "request",
     "query",

@@ -24,6 +24,7 @@ from incidents.actions import (
     quarantine,
     queries,
     requests,
+    review,
     standing,
     summary,
     thresholds,
@@ -70,6 +71,8 @@ def fill(lead: Room, places: range = range(3)) -> None:
         )
         if place:
             plan.finish_action(member, deed.pk, AT, [f"parameter {place}"])
+        review.put(member, {"surprised": f"Nobody knew of switch {place}."})
+        review.put_follow_up(member, {"text": f"Replace switch {place}", "owner": lead.user.pk, "due_on": AT.date()})
         plan.put_entry(member, {"kind": ("step", "change", "update")[place % 3], "at": AT, "text": f"Did {place}"})
         board.argue(
             member, board.Said(f"Pings were fast at hour {place}.", {"H-NET": "against"}, artifact=1, lines=(2, 3))

@@ -130,7 +130,7 @@ class People:
     status_at: datetime | None
     milestones: Sequence[tuple[str, datetime]] = ()
     lead: str = ""
-    duties: Sequence[tuple[str, str]] = ()  # further duties: kind, name of the holder
+    duties: Sequence[tuple[str, str]] = ()  # duties in words and the name of their holder, the lead first
     severity: str = ""
     settled: bool = False
     impact: Sequence[Told] = ()

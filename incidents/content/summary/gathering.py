@@ -125,7 +125,7 @@ def _people(incident: Incident, held: list[Held], counts: dict[str, int], object
         status_at=incident.closed_at or dict(milestones).get(incident.status),
         milestones=[one for one in reversed(milestones) if one[0] != incident.status],
         lead=known_as(people["lead"]) if people["lead"] else "",
-        duties=[(one.kind, known_as(one.user)) for one in people["on_duty"]],
+        duties=[(one.duties, known_as(one.user)) for one in people["on_duty"]],
         severity=severity_words(incident),
         settled=settled,
         impact=_impact(incident, head, [row for row in statements if row.name == IMPACT]),

@@ -92,11 +92,11 @@ def style(content: Json) -> SafeString:
     widths = (
         f".bar span:nth-child({i}){{width:{float(one['width'].rstrip('%')):.3f}%}}" for i, one in enumerate(pieces, 1)
     )
-    return mark_safe(_style() + "".join(widths))  # the widths are only numbers
+    return mark_safe(sheet_style() + "".join(widths))  # the widths are only numbers
 
 
 @cache
-def _style() -> SafeString:
+def sheet_style() -> SafeString:
     """Return the light colours from the tokens, the sheet's CSS, and what the file needs in addition."""
     tokens = ";".join(f"--{name}:{value}" for name, value in colours().items())
     faces = '--sans:"DejaVu Sans","Liberation Sans",Arial,sans-serif;--mono:"DejaVu Sans Mono",Menlo,Consolas,monospace'

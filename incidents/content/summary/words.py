@@ -121,12 +121,9 @@ class _Page:
         said += [sentence(kind.capitalize(), at=at, small=True) for kind, at in earlier[:2]]
         if people.severity:
             said.append(sentence(people.severity, lead="Severity:", small=True))
-        said.append(
-            sentence(people.lead, lead="Lead:", small=True)
-            if people.lead
-            else sentence("Nobody leads this room.", missing=True)
-        )
-        said += [sentence(name, lead=f"{kind.capitalize()}:", small=True) for kind, name in people.duties]
+        if not people.lead:
+            said.append(sentence("Nobody leads this room.", missing=True))
+        said += [sentence(name, lead=f"{duties.capitalize()}:", small=True) for duties, name in people.duties]
         return section("status", said)
 
     def _impact(self) -> Json:

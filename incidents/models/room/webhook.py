@@ -29,6 +29,7 @@ class HookKind(models.TextChoices):
     ENTRY = "entry", "what people did: changes, updates, steps"
     DISPUTE = "dispute", "disputes"
     REQUEST = "request", "requests for evidence"
+    REVIEW = "review", "the review and its follow-ups"
     SUMMARY = "summary", "frozen versions of the summary"
     NOTE = "note", "notes"
     MEMBERS = "members", "members"

@@ -21,8 +21,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from incidents.access import sees_any, visible_to
 from incidents.actions import rooms as actions
 from incidents.actions import sample as sample_actions
+from incidents.content.durations import length
 from incidents.content.faces import EMPTY, JUDGING, Face, face_of
-from incidents.content.milestones import lead_and_duties, standings
+from incidents.content.milestones import OnDuty, lead_and_duties, standings
 from incidents.content.names import known_as
 from incidents.content.report import LAYERS, layer_name, quantity
 from incidents.content.visible import visible
@@ -35,7 +36,7 @@ from incidents.models.room.job import CHANGING, Job, JobState
 from incidents.models.room.standing import Milestone
 from incidents.pages.forms import HostForm, SymptomForm, rows_of
 from incidents.pages.rooms import listing
-from incidents.pages.rooms.listing import ARCHIVED, Again, Wanted, length
+from incidents.pages.rooms.listing import ARCHIVED, Again, Wanted
 from incidents.storage import live
 
 A_PAGE = 40
@@ -70,10 +71,11 @@ class Row:
     reading: int
 
     @property
-    def people(self) -> dict[str, Any]:
-        """Return who leads and who has which other duty."""
+    def on_duty(self) -> list[OnDuty]:
+        """Return each person with their duties, the lead first."""
         added = listing.listed(self.incident)
-        return lead_and_duties({"leads": added.leads, "on_duty": added.on_duty})
+        people: list[OnDuty] = lead_and_duties({"leads": added.leads, "on_duty": added.on_duty})["on_duty"]
+        return people
 
     @property
     def face(self) -> Face:

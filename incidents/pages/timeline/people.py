@@ -48,8 +48,8 @@ def frame(room: Room) -> Json | None:
     return {
         "frame": NAME,
         "title": "What people said and did",
-        "reason": "UTC, when it was entered",
-        "why": "in UTC, when it was entered; markers when it was done",
+        "reason": "UTC",
+        "why": "in UTC; decisions, markers, updates and steps when they were done, the others when they were entered",
         "axis": "clock",
         "unit": "s",
         "t0": min(times) - margin,

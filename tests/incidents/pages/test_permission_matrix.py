@@ -38,6 +38,7 @@ from incidents.actions import (
     tokens,
     webhooks,
 )
+from incidents.actions import review as reviews
 from incidents.actions import summary as summaries
 from incidents.content import rulebook
 from incidents.models.evidence.archive import NOT_RECOGNISED, ArchiveMember
@@ -159,6 +160,11 @@ def taken_away(room: Judged) -> tuple[Any, ...]:
 def entry(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
     """An entry of the log, the investigator's own; `more` comes before its number."""
     return lambda room: (room.slug, *more, plan.put_entry(room.investigator, {"kind": "step", "text": PLANNED}).pk)
+
+
+def followed_up(room: Judged) -> tuple[Any, ...]:
+    """A follow-up of the investigator's own."""
+    return (room.slug, reviews.put_follow_up(room.investigator, {"text": PLANNED}).pk)
 
 
 def frozen(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
@@ -442,6 +448,15 @@ MATRIX: dict[str, list[Row]] = {
         Row("viewer"),
         Row("investigator", "post", (409,), data={"do": "give"}),  # none is promised
     ],
+    "review": [Row("viewer")],
+    "review-edit": [Row("investigator"), Row("investigator", "post", (302,), data={"helped": "A trace."})],
+    "review-export": [Row("viewer", args=in_room(form)) for form in ("md", "pdf")],
+    "follow-up-new": [Row("investigator"), Row("investigator", "post", (302,), data={"text": "Replace it"})],
+    "follow-up": [
+        Row("investigator", args=followed_up),
+        Row("investigator", "post", (302,), followed_up, {"text": "Replace both"}),
+    ],
+    "follow-up-do": [Row("investigator", "post", (302,), followed_up, {"do": "done"})],
     "log": [Row("viewer"), Row("viewer", data={"kind": "decision"})],
     "log-new": [
         Row("investigator"),
