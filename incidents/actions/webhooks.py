@@ -11,23 +11,30 @@ from django.utils import timezone
 from incidents import tasks
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
+from incidents.content.chat_forms import suggested
 from incidents.content.visible import visible
 from incidents.content.webhook_words import TEST
 from incidents.errors import Refused
-from incidents.models.room.webhook import Delivery, DeliveryState, HookKind, Webhook
+from incidents.models.room.webhook import Delivery, DeliveryState, HookForm, HookKind, Webhook
 from incidents.work import webhook_client
 
 MOST = 10  # webhooks of one room
 
 
-def add(room: Room, url: str, kinds: Sequence[str]) -> Webhook:
-    """Add an address; its secret (`Webhook.secret`) is for the receiver and is shown once."""
+def add(room: Room, url: str, kinds: Sequence[str], form: str = "") -> Webhook:
+    """Add an address; its secret (`Webhook.secret`) is for the receiver and is shown once.
+
+    `form`: one of `HookForm`; empty: what the address suggests.
+    """
     url = url.strip()
     if len(url) > 500:
         raise Refused("The address is longer than 500 characters.")
     webhook_client.split(url)
     if not kinds or not set(kinds) <= set(HookKind.values):
         raise Refused("Choose at least one kind of news.")
+    form = form or suggested(url)
+    if form not in HookForm.values:
+        raise Refused("Choose a form from the list.")
     with deed(room, Right.HOOKS) as doing:
         living = doing.incident.webhooks.filter(removed_at__isnull=True)
         if living.count() >= MOST:
@@ -38,11 +45,12 @@ def add(room: Room, url: str, kinds: Sequence[str]) -> Webhook:
             incident=doing.incident,
             url=url,
             kinds=sorted(set(kinds)),
+            form=form,
             salt=secrets.token_hex(16),
             created_by=doing.room.user,
         )
         # The path of such an address is often a secret itself: the record names the host only.
-        doing.record("added", f"webhook {hook.pk}", host=_host(url), kinds=hook.kinds)
+        doing.record("added", f"webhook {hook.pk}", host=_host(url), kinds=hook.kinds, form=form)
         doing.tell("hook", hook.pk)
         return hook
 

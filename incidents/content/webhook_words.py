@@ -9,6 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
+from incidents.content.chat_forms import written
+from incidents.content.milestones import severity_words
 from incidents.content.names import known_as
 from incidents.content.report import Outlook
 from incidents.content.visible import visible
@@ -41,7 +43,7 @@ def body_of(delivery: Delivery) -> str | None:
         },
         **words,
     }
-    return json.dumps(_masked(said), ensure_ascii=False)
+    return json.dumps(written(hook.form, _masked(said)), ensure_ascii=False)
 
 
 def _masked(value: Any) -> Any:
@@ -89,11 +91,13 @@ def _verdict(incident: Incident, object: str) -> dict[str, Any] | None:
 
 def _status(incident: Incident, object: str) -> dict[str, Any]:
     times = dict(incident.milestones.values_list("kind", "at"))
-    text = f"The incident is {incident.get_status_display()}."
+    severity = f", severity {severity_words(incident)}" if incident.severity else ""
+    text = f"The incident is {incident.get_status_display()}{severity}."
     if incident.next_update_at and not incident.closed:
         text += f" Next update at {incident.next_update_at:%Y-%m-%d %H:%M} UTC."
     return {
         "text": text,
+        "severity": incident.severity,
         "times": {kind: _moment(times.get(kind)) for kind in Moment.values},
         "next_update_at": _moment(incident.next_update_at),
         "next_update_by": _name(incident.next_update_by),

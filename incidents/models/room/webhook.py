@@ -35,12 +35,22 @@ class HookKind(models.TextChoices):
     MEMBERS = "members", "members"
 
 
+class HookForm(models.TextChoices):
+    """Forms of the messages: Exhibit's own JSON, or what a chat takes."""
+
+    EXHIBIT = "exhibit", "Exhibit’s own JSON"
+    SLACK = "slack", "Slack"
+    TEAMS = "teams", "Microsoft Teams"
+    MATTERMOST = "mattermost", "Mattermost"
+
+
 class Webhook(models.Model):
     """One address. Its secret is never stored: it is derived from `salt` and the server's key."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
     kinds = models.JSONField(default=list)
+    form = models.CharField(max_length=10, choices=HookForm.choices, default=HookForm.EXHIBIT)
     salt = models.CharField(max_length=32)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -50,6 +60,7 @@ class Webhook(models.Model):
 
     class Meta:
         ordering = ("created_at", "id")
+        constraints = (models.CheckConstraint(name="webhook_form_known", condition=Q(form__in=HookForm.values)),)
 
     def __str__(self) -> str:
         return self.url

@@ -15,7 +15,7 @@ from incidents.content.moments import MomentField
 from incidents.models.people.duty import DutyKind
 from incidents.models.plan.action import ActionState
 from incidents.models.room.incident import RoomSeverity
-from incidents.models.room.webhook import HookKind
+from incidents.models.room.webhook import HookForm, HookKind
 from incidents.pages.forms import UnknownIsNone
 
 Choices = Sequence[tuple[Any, str]]
@@ -268,9 +268,15 @@ class WebhookForm(UnknownIsNone):
         label="Address",
         widget=forms.URLInput(attrs={"placeholder": "https://chat.example.com/hooks/..."}),
     )
+    form = forms.ChoiceField(
+        choices=[("", "as the address suggests"), *HookForm.choices],
+        required=False,
+        label="Form of the messages",
+        help_text="Slack and Teams are known by their addresses; for Mattermost choose it here.",
+    )
     kinds = forms.MultipleChoiceField(
         choices=HookKind.choices,
         label="News of",
         widget=forms.CheckboxSelectMultiple,
-        initial=[HookKind.VERDICT, HookKind.ROOM, HookKind.DECISION, HookKind.ACTION],
+        initial=[HookKind.VERDICT, HookKind.ROOM, HookKind.DECISION, HookKind.ACTION, HookKind.UPDATE],
     )

@@ -31,7 +31,8 @@ def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
     form = WebhookForm(request.POST, auto_id="hook_%s")
     if form.is_valid():
         try:
-            made = actions.add(room, form.cleaned_data["url"], form.cleaned_data["kinds"])
+            fields = form.cleaned_data
+            made = actions.add(room, fields["url"], fields["kinds"], fields["form"] or "")
         except Refused as refused:
             if refused.status in (403, 404):
                 raise

@@ -16,22 +16,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
 from config import settings as shipped
 from incidents import tasks
 from incidents.access import Room
-from incidents.actions import findings, notes, plan, quarantine, requests, rooms, webhooks
+from incidents.actions import findings, notes, plan, quarantine, requests, review, rooms, webhooks
 from incidents.actions import summary as summaries
+from incidents.content import chat_forms
 from incidents.errors import NotAllowed, Refused
-from incidents.models.room.webhook import ATTEMPTS, Delivery, DeliveryState, Webhook
+from incidents.models.room.webhook import ATTEMPTS, Delivery, DeliveryState, HookKind, Webhook
 from incidents.work import deliveries, webhook_client
 from tests.incidents.conftest import make_member, make_room
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import Judged, client_of, judged  # noqa: F401
 
-ALL = ["verdict", "room", "decision", "action", "dispute", "request", "summary", "note", "members"]
+ALL = HookKind.values
 
 
 class Receiver(ThreadingHTTPServer):
@@ -248,6 +250,54 @@ class TestMessages:
         assert (delivery.state, delivery.status) == (DeliveryState.SENT, 200)
         assert "Geheim123x" not in (delivery.answer or "")
 
+    @pytest.mark.parametrize("form", ["slack", "teams", "mattermost"])
+    def test_a_chat_gets_it_in_its_own_form(self, room: Room, outside: Receiver, form: str) -> None:
+        rooms.edit(room, {"title": "Logins <slow> | again"})
+        webhooks.add(room, outside.url, ["decision"], form)
+        calls = "*Now* @channel <!here> [x](https://example.com)\n# and then"
+        plan.put_decision(room, {"question": "Restart?", "outcome": calls})
+        send_all()
+        ((_, body),) = outside.got
+        said = json.loads(body)
+        address = f"{settings.EXHIBIT_URL.rstrip('/')}{reverse('room', args=[room.incident.slug])}"
+        if form == "slack":
+            head, text, facts = said["blocks"]
+            title = "Logins &lt;slow&gt; ¦ again"
+            assert head["text"] == {"type": "mrkdwn", "text": f"*Decision* in <{address}|{title}>"}
+            assert text["text"] == {"type": "plain_text", "text": calls, "emoji": False}
+            assert facts["elements"][0]["text"].startswith(f"decided by {room.user.get_username()} · decided 20")
+            assert said["text"] == f"Decision in {title}"
+        elif form == "teams":
+            (attachment,) = said["attachments"]
+            assert said["type"] == "message"
+            assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
+            card = attachment["content"]
+            assert [one["text"] for one in card["body"] if one["type"] == "TextBlock"] == ["Decision"]
+            runs = [one["inlines"][0]["text"] for one in card["body"] if one["type"] == "RichTextBlock"]
+            assert runs[:2] == ["Logins <slow> | again", calls]
+            assert card["actions"] == [{"type": "Action.OpenUrl", "title": "Open the room", "url": address}]
+        else:
+            first, second, third = said["text"].split("\n")[:3]
+            assert first == f"**Decision** in [Logins &lt;slow&gt; \\| again]({address})"
+            assert second == "> \\*Now\\* @\u200bchannel &lt;\\!here&gt; \\[x\\](https://example.com)"
+            assert third == "> \\# and then"
+
+    def test_the_form_follows_from_the_address_unless_it_is_chosen(self, room: Room) -> None:
+        slack = webhooks.add(room, "https://hooks.slack.com/services/T/B/x", ["verdict"])
+        own = webhooks.add(room, "https://hooks.slack.com/services/T/B/y", ["verdict"], "exhibit")
+        assert (slack.form, own.form) == ("slack", "exhibit")
+        with pytest.raises(Refused, match="form from the list"):
+            webhooks.add(room, "https://chat.example.com/x", ["verdict"], "fax")
+        client = client_of(room)
+        address = reverse("webhooks", args=[room.incident.slug])
+        sent = {"url": "https://chat.example.com/hooks/x", "kinds": ["verdict"], "form": "mattermost"}
+        assert client.post(address, sent).status_code == 200
+        assert Webhook.objects.get(url=sent["url"]).form == "mattermost"
+        assert "Mattermost" in client.get(address).content.decode()
+
+    def test_every_kind_of_news_has_a_title_in_chats(self) -> None:
+        assert set(chat_forms._TITLES) == set(HookKind)
+
     def test_the_secret_is_not_stored(self, room: Room, outside: Receiver) -> None:
         hook = webhooks.add(room, outside.url, ["note"])
         stored = json.dumps([list(map(str, row)) for row in Webhook.objects.values_list()])
@@ -262,6 +312,8 @@ class TestMessages:
         notes.add(room, words)
         plan.put_decision(room, {"question": words, "outcome": words})
         plan.put_action(room, {"text": words, "expected": words})
+        plan.put_entry(room, {"kind": "step", "text": words})
+        review.put_follow_up(room, {"text": words})
         findings.dispute(room, reports.CAUSE_KEY, words)
         requests.put(room, {"what": words, "command": words})
         summaries.freeze(room, words)
@@ -271,6 +323,8 @@ class TestMessages:
             "note",
             "decision",
             "action",
+            "entry",
+            "review",
             "dispute",
             "request",
             "summary",
