@@ -24,6 +24,7 @@ from incidents.drawing.frames import Frame
 from incidents.drawing.lane import Window
 from incidents.drawing.lanes import syscalls
 from incidents.errors import Refused
+from incidents.models.plan.entry import EntryKind
 from incidents.pages.shell import is_part, shell
 from incidents.pages.timeline.views import asked_frames, asked_window, newest_report, number, opened
 from incidents.storage import store
@@ -126,8 +127,21 @@ def table_shown(
         "paged": paged,
         "foot": table_foot(table, whole),
         "note_url": f"{reverse('note-new', args=[slug])}?{urlencode(place)}",
+        "log_url": log_url(room, frame, window.start),
         "place": place,
     }  # fmt: skip
+
+
+def log_url(room: Room, frame: Frame, at: float) -> str | None:
+    """Return where a change at a time of a frame is written down; None if nobody knows when that was."""
+    if frame.epoch is None or not room.may(Right.PLAN):
+        return None
+    asked = {
+        "kind": EntryKind.CHANGE.value,
+        "at": f"{frame.epoch + at:.0f}",
+        "back": reverse("room", args=[room.incident.slug]),
+    }
+    return f"{reverse('log-new', args=[room.incident.slug])}?{urlencode(asked)}"
 
 
 def group_names(group: ranges.Group) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -16,6 +17,7 @@ from incidents.errors import NotAllowed, Refused, RoomClosed
 from incidents.models.plan.decision import Decision
 from incidents.models.plan.entry import Entry
 from incidents.pages.timeline import people as timeline_people
+from incidents.pages.timeline.ranges import log_url
 from tests.incidents.conftest import make_member, make_room, make_user
 from tests.incidents.pages.conftest import client_of
 from tests.incidents.pages.filled import post_form
@@ -226,6 +228,15 @@ class TestElsewhere:
 
     def test_a_summary_without_any_has_no_such_section(self, room):
         assert "did" not in [one["key"] for one in gather(room.incident).content["sections"]]
+
+    def test_a_stretch_of_the_timeline_fills_the_time_in_where_it_is_known(self, room):
+        dated, undated = SimpleNamespace(epoch=1460622600.0), SimpleNamespace(epoch=None)
+        address = log_url(room, dated, 5.5)  # type: ignore[arg-type]  # all that it looks at
+        page = page_in(client_of(room).get(address))
+        assert page.part("#log_at")["value"] == "2016-04-14T08:30:06"
+        assert page.part("#log_kind option[selected]")["value"] == "change"
+        assert log_url(room, undated, 5.5) is None  # type: ignore[arg-type]  # as above
+        assert log_url(make_member(room.incident, "viewer"), dated, 5.5) is None  # type: ignore[arg-type]  # as above
 
     def test_the_timeline_marks_them(self, room):
         plan.put_entry(room, {"kind": "update", "at": ago(9), "text": "Told the board"})
