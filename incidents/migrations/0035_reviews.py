@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'follow-up',
                 'ordering': ('id',),
-                'indexes': [models.Index(fields=['incident', 'due_on', 'id'], name='follow_up_by_day'), django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.search.SearchVector(models.F('text'), config='simple'), name='follow_up_words'), django.contrib.postgres.indexes.GinIndex(incidents.models.words.wording.Grams(models.F('text')), name='follow_up_grams')],
+                'indexes': [models.Index(fields=['incident', 'due_on', 'id'], name='follow_up_by_day')],
                 'constraints': [models.UniqueConstraint(fields=('incident', 'author', 'client_id'), name='follow_up_sent_once'), models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='follow_up_has_text'), models.CheckConstraint(condition=models.Q(models.Q(('done_at__isnull', True), ('done_by__isnull', True)), models.Q(('done_at__isnull', False), ('done_by__isnull', False)), _connector='OR'), name='follow_up_done_by_somebody')],
             },
         ),

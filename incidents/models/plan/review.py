@@ -61,10 +61,7 @@ class FollowUp(models.Model):
                 | Q(done_at__isnull=False, done_by__isnull=False),
             ),
         )
-        indexes = (
-            models.Index(fields=("incident", "due_on", "id"), name="follow_up_by_day"),
-            *indexed("follow_up", "text"),
-        )
+        indexes = (models.Index(fields=("incident", "due_on", "id"), name="follow_up_by_day"),)
 
     def __str__(self) -> str:
         return self.text[:60]

@@ -27,7 +27,7 @@ from incidents.models.judging.observation import Observation
 from incidents.models.plan.action import Action
 from incidents.models.plan.decision import Decision
 from incidents.models.plan.entry import Entry
-from incidents.models.plan.review import FollowUp, Review
+from incidents.models.plan.review import Review
 from incidents.models.room.incident import SEARCHED, Incident
 from incidents.models.words.note import Note
 from incidents.models.words.wording import GRAM, Grams, said, words
@@ -196,10 +196,6 @@ def _entry(row: Entry) -> tuple[str, str, str]:
     return row.get_kind_display(), row.text, f"{reverse('log', args=[row.incident.slug])}#entry-{row.pk}"
 
 
-def _follow_up(row: FollowUp) -> tuple[str, str, str]:
-    return "", row.text, f"{reverse('review', args=[row.incident.slug])}#follow-up-{row.pk}"
-
-
 def _review(row: Review) -> tuple[str, str, str]:
     text = "\n".join(text for text in (row.surprised, row.helped, row.hindered) if text)
     return "Review", text, reverse("review", args=[row.incident.slug])
@@ -217,7 +213,6 @@ KINDS = (
     Kind("decision", "Decisions", _alive(Decision), ("question", "outcome"), _decision),
     Kind("action", "Actions", _alive(Action), ("text", "expected"), _action),
     Kind("entry", "What people did", _alive(Entry), ("text",), _entry),
-    Kind("follow-up", "Follow-ups", _alive(FollowUp), ("text",), _follow_up),
     Kind("review", "Reviews", lambda rooms: Review.objects.filter(incident__in=rooms), ("surprised", "helped", "hindered"), _review),
     Kind("statement", "Statements", lambda rooms: Statement.objects.filter(incident__in=rooms), ("name", "text", "author_label"), _statement),
     Kind("artifact", "Artifacts", _artifacts, ("name",), _artifact),
