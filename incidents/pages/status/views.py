@@ -149,16 +149,17 @@ def _form(room: Room, data: Any = None) -> Any:
 
 def _show(request: HttpRequest, room: Room, form: Any, status: int = 200) -> HttpResponse:
     incident = room.incident
+    reached, history = standing(incident), _history(incident)
     context = (
         shell(room, "status")
-        | standing(incident)
+        | reached
         | {
             "form": form,
             "under_way": closing.under_way(incident.pk),
             **_people(incident),
-            "history": _history(incident),
-            "undoable": actions.undoable(incident) if room.may(Right.PLAN) else None,
-            "reached": {row.kind for row in incident.milestones.all()},
+            "history": history,
+            "undoable": history[0].seq if history and history[0].said and room.may(Right.PLAN) else None,
+            "reached": {row.kind for row in reached["milestones"]},
             "moments": Moment.choices,
         }
     )

@@ -171,7 +171,7 @@ class TestPages:
         answer = client.post(undo["action"], {"next": "log"}, follow=True)
         page = page_in(answer).part("#log-list")
         assert "Looked" not in page.text
-        client.post(page.part("form")["action"], {"next": "log"})
+        client.post(page.part(".told form")["action"], {"next": "log"})
         assert "Looked" in page_in(client.get(url("log", room))).part("#log-list").text
 
     def test_without_a_script_one_comes_back_to_where_one_was_and_nowhere_else(self, room):

@@ -108,7 +108,7 @@ class TestFollowUps:
         client.post(url("follow-up-do", room, row.pk), {"do": "delete"})
         page = page_in(client.get(url("review", room))).part("#review")
         assert "Replace the switch" not in page.text
-        client.post(page.part("form")["action"], {"do": "restore"})
+        client.post(page.part(".told form")["action"], {"do": "restore"})
         assert "Replace the switch" in main_of(room)
 
     def test_nonsense_is_refused(self, room):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -137,3 +139,15 @@ def test_the_list_of_rooms_begins_with_the_worst():
     assert text.index("Worst") < text.index("Mild") < text.index("Nobody said")
     text = text_of(client_of(unknown).get(reverse("rooms") + "?sort=-severity"))
     assert text.index("Mild") < text.index("Worst")
+
+
+def test_the_page_asks_the_database_at_most_fifteen_times_whatever_is_set(room):
+    now = timezone.now()
+    nils = room.investigator.user.pk
+    standing.put(room.lead, {"severity": 2, "communications": nils, "started": now, "detected": now})
+    standing.put(room.lead, {"next_update_at": now + timedelta(hours=1), "next_update_duty": "communications"})
+    client, address = client_of(room.lead), reverse("status", args=[room.slug])
+    client.get(address)
+    with CaptureQueriesContext(connection) as asked:
+        client.get(address)
+    assert len(asked.captured_queries) <= 15
