@@ -204,7 +204,8 @@ function start(root) {
     frames.forEach((frame) => frame.draw());
   });
   const again = debounce(load, 300);
-  for (const kind of ["verdict", "note", "case", "layout", "decision", "entry"]) document.body.addEventListener(`room:${kind}`, again);
+  for (const kind of ["verdict", "note", "case", "layout", "decision", "entry"])
+    document.body.addEventListener(`room:${kind}`, again);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => frames.forEach((f) => f.draw()));
   new MutationObserver(() => frames.forEach((f) => f.draw())).observe(document.documentElement, {
     attributes: true,

@@ -88,11 +88,12 @@ class TestCourse:
 
 class TestWriting:
     def test_a_change_is_a_marker_of_the_case_that_moves_and_goes_with_it(self, room):
-        row = plan.put_entry(room, {"kind": "change", "at": ago(10), "text": "Restarted the listener\nIt took 4 s."})
+        first, later = ago(10), ago(9)
+        row = plan.put_entry(room, {"kind": "change", "at": first, "text": "Restarted the listener\nIt took 4 s."})
         marker = room.incident.markers.get()
-        assert (marker.at, marker.label, marker.kind) == (ago(10), "Restarted the listener", "change")
-        plan.put_entry(room, {"at": ago(9)}, row.pk)
-        assert room.incident.markers.get().at == ago(9)
+        assert (marker.at, marker.label, marker.kind) == (first, "Restarted the listener", "change")
+        plan.put_entry(room, {"at": later}, row.pk)
+        assert room.incident.markers.get().at == later
         plan.delete_entry(room, row.pk)
         assert not room.incident.markers.exists()
         plan.restore_entry(room, row.pk)
@@ -232,6 +233,7 @@ class TestElsewhere:
     def test_a_stretch_of_the_timeline_fills_the_time_in_where_it_is_known(self, room):
         dated, undated = SimpleNamespace(epoch=1460622600.0), SimpleNamespace(epoch=None)
         address = log_url(room, dated, 5.5)  # type: ignore[arg-type]  # all that it looks at
+        assert address is not None
         page = page_in(client_of(room).get(address))
         assert page.part("#log_at")["value"] == "2016-04-14T08:30:06"
         assert page.part("#log_kind option[selected]")["value"] == "change"

@@ -177,7 +177,12 @@ class TestFiles:
 
     def test_the_page_for_paper_names_its_times_in_utc_whatever_the_readers_zone(self, full, monkeypatch):
         pages: list[str] = []
-        monkeypatch.setattr(pdf, "pdf_of", lambda page: pages.append(page) or b"%PDF")
+
+        def keep(page: str) -> bytes:
+            pages.append(page)
+            return b"%PDF"
+
+        monkeypatch.setattr(pdf, "pdf_of", keep)
         client = client_of(full)
         client.cookies["zone"] = "Europe/Warsaw"
         answer = client.get(url("review-export", full, "pdf"))

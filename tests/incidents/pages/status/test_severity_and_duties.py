@@ -115,6 +115,7 @@ class TestUndo:
     def test_a_change_by_somebody_else_in_between_stays(self, room):
         standing.put(room.lead, {"severity": 3})
         seq = standing.undoable(room.lead.incident)
+        assert seq is not None
         standing.put(room.investigator, {"severity": 1})
         with pytest.raises(Refused, match="changed it since"):
             standing.undo(room.lead, seq)
