@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('incidents', '0032_severity_and_duties'),
+        ('incidents', '0034_severity_and_duties'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

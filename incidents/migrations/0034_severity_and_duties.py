@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('incidents', '0031_half_sign_ins'),
+        ('incidents', '0033_policy_reports'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

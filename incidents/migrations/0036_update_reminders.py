@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('incidents', '0033_log_entries'),
+        ('incidents', '0035_log_entries'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -12,7 +12,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('incidents', '0034_update_reminders'),
+        ('incidents', '0036_update_reminders'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('incidents', '0035_reviews'),
+        ('incidents', '0037_reviews'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
