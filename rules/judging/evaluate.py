@@ -147,13 +147,7 @@ def judge(
     failed += untold
     clients = [name for name, host in case.spec.hosts.items() if host.role == "client"]
     explained = explanations(
-        watched.rows,
-        watched.measures,
-        findings,
-        judged.hypotheses,
-        _quiet_by_cause(outcomes),
-        clients,
-        case.spec.symptom.text if case.spec.symptom else None,
+        watched.rows, watched.measures, findings, judged.hypotheses, _quiet_by_cause(outcomes), clients
     )
     systems = {host or "": runner.host_os(host) for host in {None, *(s.host for s in case.stretches)}}
     leading = (verdict.hypothesis, verdict.layer) if verdict.hypothesis and verdict.layer else None

@@ -9,7 +9,6 @@ a suspect or an undecided board.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,13 +41,6 @@ OF_ONE_LISTING = (("standing-still", "standing"), ("standing-still", "asleep"), 
 
 A function has a share of each event of a profile: one subject counts once, by the larger.
 """
-
-BUSY = re.compile(r"\b(?:cpus?|processors?|cores?)\b|\b(?:spins?|spinning|burns?)\b|\b100 ?%", re.I)
-AT_REST = re.compile(r"\b(?:idle|low|little|hardly|unused|no|not)\b", re.I)
-"""Words by which people complain of busy processors, and those by which they say that these are not."""
-
-PROFILED = ("profile", "work")
-"""Kinds of what owns a profile: one function, or several of one kind."""
 
 HUNG = "hung"
 """Kind of a task that the kernel reports after two minutes."""
@@ -97,9 +89,8 @@ def explanations(
     hypotheses: Sequence[Hypothesis] = (),
     quiet: Mapping[str, Sequence[str]] | None = None,
     clients: Collection[str] = (),
-    complaint: str | None = None,
 ) -> tuple[Explanation, ...]:
-    """Return all explanations, heaviest first; `complaint` is the symptom in words.
+    """Return all explanations, heaviest first.
 
     `rows` are ranked observations that are not idle, `measures` rows with host, name and value (also normal ones),
     `quiet` maps a hypothesis to the rules for it that ran and stayed quiet; what the system of one of the hosts
@@ -112,7 +103,6 @@ def explanations(
     for row in listed:
         groups.setdefault((row["host"], row["mechanism"]), []).append(row)
     weights = {key: _weight(held, every) for key, held in groups.items()}
-    busy = of_processors(complaint)
     made = []
     for (host, name), held in groups.items():
         weight, felt = weights[host, name]
@@ -124,7 +114,7 @@ def explanations(
             owed = ("client_host", "H-CLIENT")
         against = [*_contradictions(mechanism, host, held, every, known, heavier)]
         against += _excluded(*owed, held, findings, hypotheses)
-        made.append(_explanation(mechanism, owed, host, held, weight, felt, against, quiet or {}, busy))
+        made.append(_explanation(mechanism, owed, host, held, weight, felt, against, quiet or {}))
     return tuple(sorted(made, key=lambda e: -e.weight))
 
 
@@ -223,10 +213,9 @@ def _explanation(
     felt: bool,
     against: Sequence[str],
     quiet: Mapping[str, Sequence[str]],
-    busy: bool = False,
 ) -> Explanation:
     layer, hypothesis = owed
-    named = any(r["strength"] == "mechanism" or _is_plain(mechanism, r, busy) for r in rows)
+    named = any(r["strength"] == "mechanism" or _is_plain(mechanism, r) for r in rows)
     silent = quiet.get(hypothesis, ())
     weak = (f"{', '.join(silent)} looked at the same host and stayed quiet",) if silent else ()
     return Explanation(
@@ -244,29 +233,15 @@ def _explanation(
     )
 
 
-def of_processors(complaint: str | None) -> bool:
-    """Return whether people complain of processors that are busy.
+def _is_plain(mechanism: Mechanism, row: Row) -> bool:
+    """Return whether a name that only fits is plain enough: most of those with work sleep there.
 
-    >>> of_processors("the service uses 100 % CPU"), of_processors("pages are slow, the CPU is idle"), of_processors("slow")
-    (True, False, False)
+    The kernel reports a task as hung only after minutes, so that one is enough.
     """
-    return bool(complaint and BUSY.search(complaint) and not AT_REST.search(complaint))
-
-
-def _is_plain(mechanism: Mechanism, row: Row, busy: bool) -> bool:
-    """Return whether a name that only fits is plain enough: half of a profile, or a sleep of most of those with work.
-
-    The kernel reports a task as hung only after minutes, so that one is enough. What a program computes is no fault,
-    unless `busy` processors are what people complain of.
-    """
-    if (row["share"] or 0.0) < HALF and row["kind"] != HUNG:
+    if not mechanism.plain_asleep or row["observer"] != "standing-still":
         return False
-    profile = row["observer"] == "profile-weight" and row["kind"] in PROFILED
-    asleep = row["observer"] == "standing-still" and (
-        row["kind"] == HUNG or (row["n"] or 0) >= IN_SLEEP.get(row["kind"], 9)
-    )
-    profile &= "profile" in mechanism.plain_in or (busy and "busy-profile" in mechanism.plain_in)
-    return profile or ("sleep" in mechanism.plain_in and asleep)
+    several = (row["n"] or 0) >= IN_SLEEP.get(row["kind"], 9) and (row["share"] or 0.0) >= HALF
+    return several or row["kind"] == HUNG
 
 
 def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import yaml
 
@@ -53,9 +52,7 @@ class Mechanism:
 
     `contradicted_by` may be empty only with a reason in `none_known`. `follow` marks a wait for somebody else (a child,
     a peer): the answer is owed at the other end, so it is followed, and a lead only where a name tells who that is.
-    `plain_in` says where a name that only fits is plain enough, because nobody is there in passing: `profile` if it owns
-    half of a profile, which no program asks for; `busy-profile` if it does and people complain of busy processors;
-    `sleep` if most of those with work are seen in it at once.
+    `plain_asleep`: several asleep in it at once name it outright, though each name only fits: nobody is there in passing.
     `brings` names the mechanisms that are seen wherever this one is at work, such as paging by a full memory node.
     `ordinary`: a machine at work looks the same, so that one name which only fits is never enough for a lead.
     """
@@ -69,7 +66,7 @@ class Mechanism:
     none_known: str | None = None
     looks_like: tuple[str, ...] = ()
     follow: bool = False
-    plain_in: tuple[Literal["profile", "busy-profile", "sleep"], ...] = ()
+    plain_asleep: bool = False
     brings: tuple[str, ...] = ()
     ordinary: bool = False
 

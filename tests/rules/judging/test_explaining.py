@@ -30,12 +30,8 @@ FULL = replace(FLUSH, mechanism="full-node", is_="a node is full", brings=("reso
 LATE = replace(NAMES, mechanism="late-answer", contradicted_by=(Contradiction("no answer", mechanism="no-answer"),))
 NONE = replace(NAMES, mechanism="no-answer", contradicted_by=(Contradiction("an answer", mechanism="late-answer"),))
 BUSY = replace(FLUSH, mechanism="busy-machine", ordinary=True)
-SPIN = replace(FLUSH, mechanism="kernel-lock", is_="processors spin", layer="os_kernel", plain_in=("profile",))
-ASLEEP = replace(FLUSH, mechanism="remote-file-wait", is_="a file server is slow", plain_in=("sleep",))
-WORK = replace(
-    FLUSH, mechanism="program-compute", is_="a program computes", layer="client_app", plain_in=("busy-profile",)
-)
-ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, SPIN, ASLEEP, WORK)
+ASLEEP = replace(FLUSH, mechanism="remote-file-wait", is_="a file server is slow", plain_asleep=True)
+ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, ASLEEP)
 
 
 @pytest.fixture(autouse=True)
@@ -246,17 +242,7 @@ def test_what_may_have_brought_the_lead_is_no_rival() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "share", "observer", "kind", "more", "leads"),
     [
-        ("kernel-lock", 0.5, "profile-weight", "profile", {}, True),
-        ("kernel-lock", 0.49, "profile-weight", "profile", {}, False),
-        (
-            "kernel-lock",
-            0.9,
-            "standing-still",
-            "standing",
-            {"n": 9},
-            False,
-        ),  # a sleep for a lock says nothing of its holder
-        ("flush-wait", 0.9, "profile-weight", "profile", {}, False),
+        ("flush-wait", 0.9, "standing-still", "asleep", {"n": 9}, False),
         ("remote-file-wait", 0.5, "standing-still", "asleep", {"n": 3}, True),
         ("remote-file-wait", 0.5, "standing-still", "asleep", {"n": 2}, False),
         ("remote-file-wait", 0.5, "standing-still", "lockup", {"n": 2}, True),
@@ -269,21 +255,3 @@ def test_where_nobody_is_in_passing_a_name_that_fits_is_enough(
 ) -> None:
     made = led(part(1, share, kind, observer, mechanism=mechanism, strength="shape", **more))
     assert made == (mechanism if leads else None)
-
-
-@pytest.mark.parametrize(
-    ("complaint", "leads"),
-    [
-        ("the program takes a whole processor", True),
-        ("everything is slow", False),
-        (None, False),
-        ("slow, and the CPUs are idle", False),
-    ],
-)
-def test_what_a_program_computes_is_a_fault_only_if_processors_are_the_complaint(
-    complaint: str | None, leads: bool
-) -> None:
-    made = led(
-        part(1, 0.6, "work", "profile-weight", mechanism="program-compute", strength="shape"), complaint=complaint
-    )
-    assert made == ("program-compute" if leads else None)

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('incidents', '0033_policy_reports'),
+        ('incidents', '0038_webhook_forms'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
