@@ -30,6 +30,8 @@ from incidents.models.judging.site_name import SiteName
 from incidents.models.judging.threshold import Suppression, Threshold
 from incidents.models.plan.action import Action
 from incidents.models.plan.decision import Decision
+from incidents.models.plan.entry import Entry
+from incidents.models.plan.review import FollowUp, Review
 from incidents.models.room.incident import Incident
 from incidents.models.room.layout import Layout
 from incidents.models.room.standing import Milestone
@@ -41,7 +43,7 @@ Json = dict[str, Any]
 #: Columns of the room itself that go along; its status, people and promises are those of the other site.
 ROOM = (
     *("title", "symptom_text", "symptom_unit", "symptom_bad", "symptom_normal", "symptom_clock", "symptom_from"),
-    *("symptom_to", "measured_how", "since", "ongoing", "affected", "last_change", "t_zero"),
+    *("symptom_to", "measured_how", "since", "ongoing", "affected", "last_change", "t_zero", "severity"),
 )
 
 
@@ -90,8 +92,11 @@ NOUNS = (
     Noun(Milestone),
     Noun(Note),
     Noun(NoteVersion, _OF_NOTE),
+    Noun(Entry),
     Noun(Decision),
     Noun(Action),
+    Noun(Review),
+    Noun(FollowUp),
     Noun(EvidenceRequest),
     Noun(RequestAnswer, "request__incident"),
     Noun(SavedQuery, rows=Q(shared=True, deleted_at__isnull=True)),
@@ -123,6 +128,7 @@ LEFT_OUT = {
     "webhook": "an address of the other site with a secret",
     "delivery": "sent to an address of the other site",
     "membership": "people of the other site",
+    "duty": "people of the other site",
     "handover": "people of the other site",
     "notification": "of one person",
     "askedquery": "of one person",

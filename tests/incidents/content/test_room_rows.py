@@ -61,6 +61,9 @@ def test_columns_of_the_room_are_columns():
         "archived_by",
         "next_update_at",
         "next_update_by",
+        "next_update_duty",
+        "next_update_every",
+        "reminded_of",
         "standing_version",
     }
 
