@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import structlog
 import yaml
 from django.db import connection, transaction
-from django.db.models import F, Max, Q
+from django.db.models import F, Max, Q, prefetch_related_objects
 from django.utils import timezone
 
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
@@ -133,6 +133,7 @@ def case_yaml(incident: Incident) -> str:
     entries: dict[str, list[dict[str, Any]]] = {}
     for entry in written.get("artifacts", []):
         entries.setdefault(entry["file"], []).append(entry)
+    prefetch_related_objects([artifact for artifact, _ in held], "came_in")
     for artifact, _ in held:
         # Corrections of how to read the bytes are not part of the case, but the command line needs them too.
         parts, borders, told = values_of(artifact), _borders(artifact), told_of(artifact)

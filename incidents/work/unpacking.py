@@ -53,8 +53,8 @@ def is_archive(artifact: Artifact) -> bool:
 
 def told_of(artifact: Artifact) -> dict[str, str]:
     """Return what its archive says about an artifact: host, os, tz, date, command; empty if it came from no archive."""
-    member = artifact.came_in.order_by("pk").first()
-    told: dict[str, str] = member.told if member is not None else {}
+    members = sorted(artifact.came_in.all(), key=lambda member: member.pk)  # prefetched, where there are many artifacts
+    told: dict[str, str] = members[0].told if members else {}
     return told
 
 

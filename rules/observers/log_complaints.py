@@ -33,7 +33,6 @@ OBSERVER = Observer(
         "aix": "errpt -a",
         "*": "the log of the other side of the same minutes",
     },
-    alone=True,
 )
 
 ERROR = r"(?i)^(?:[\w-]+[./:])?\[?(?:emerg(?:ency)?|panic|alert|crit(?:ical)?|err(?:or)?|fatal|severe|fail(?:ure|ed)?|incident_error|f|e)\]?$"

@@ -31,7 +31,6 @@ OBSERVER = Observer(
         "solaris": "mpstat 5 6; intrstat 5 6",
         "aix": "mpstat -d 5 6",
     },
-    alone=True,
 )
 
 MOST_OF_ALL = 0.5

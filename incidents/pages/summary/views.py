@@ -117,8 +117,13 @@ def changes(request: HttpRequest, slug: str) -> HttpResponse:
     room = access.enter(request.user, slug)
     before = _version(room, _number(request.GET.get("from", "")))
     after = _version(room, _number(request.GET["to"])) if request.GET.get("to") else None
-    content = after.content if after else summary.gather(room.incident).content
-    context = shell(room, "summary") | {
+    counts = None
+    if after is None:
+        gathered = summary.gather(room.incident)
+        content, counts = gathered.content, gathered.counts
+    else:
+        content = after.content
+    context = shell(room, "summary", counts) | {
         "slug": slug,
         "before": before,
         "after": after,
@@ -134,9 +139,9 @@ def edit(request: HttpRequest, slug: str, section: str) -> HttpResponse:
     if section not in EDITABLE:
         raise Refused("There is no such section.", 404)
     if request.method == "GET":
-        last = room.incident.summary_texts.filter(section=section).order_by("-number").first()
-        initial = {"text": last.text, "way": last.way, "seen": last.number} if last else {"seen": 0}
-        return _edit(request, room, section, WordsForm(initial=initial, auto_id="words_%s"))
+        rows = _texts(room, section)
+        initial = {"text": rows[0].text, "way": rows[0].way, "seen": rows[0].number} if rows else {"seen": 0}
+        return _edit(request, room, section, WordsForm(initial=initial, auto_id="words_%s"), rows=rows)
     form = WordsForm(request.POST, auto_id="words_%s")
     if form.is_valid() and form.cleaned_data["merged"] and merging.undecided(form.cleaned_data["text"] or ""):
         form.add_error("text", "Decide the places marked ⟦ ‖ ⟧ first: keep one side of each, or write your own.")
@@ -193,8 +198,15 @@ def export(request: HttpRequest, slug: str, number: int, form: str) -> HttpRespo
 
 
 def _edit(
-    request: HttpRequest, room: Room, section: str, form: WordsForm, status: int = 200, **more: Any
+    request: HttpRequest,
+    room: Room,
+    section: str,
+    form: WordsForm,
+    status: int = 200,
+    rows: list[SummaryText] | None = None,
+    **more: Any,
 ) -> HttpResponse:
+    """Show the form of a section; `rows` are its texts, if they are known."""
     slug = room.incident.slug
     gathered = summary.gather(room.incident)
     now = {one["key"]: one for one in summary_content.shown(_in_room(room, gathered.content))}
@@ -205,7 +217,7 @@ def _edit(
         "section_title": TITLES[section],
         "mode": "room",
         "form": form,
-        "earlier": _earlier(room, section),
+        "earlier": _earlier(_texts(room, section) if rows is None else rows),
     }
     return render(request, "summary/edit.html", context | more, status=status)
 
@@ -218,7 +230,7 @@ def _conflict(
     form = WordsForm(
         {"text": merged.text, "way": said["way"], "seen": conflict.row.number, "merged": "1"}, auto_id="words_%s"
     )
-    more = {
+    more: dict[str, Any] = {
         "conflict": conflict,
         "conflicts": merged.conflicts,
         "theirs": merging.differences(conflict.base, conflict.row.text),
@@ -227,10 +239,13 @@ def _conflict(
     return _edit(request, room, section, form, 409, **more)
 
 
-def _earlier(room: Room, section: str) -> list[Earlier]:
-    rows: list[SummaryText] = list(
-        room.incident.summary_texts.filter(section=section).select_related("author").order_by("-number")[: EARLIER + 1]
-    )
+def _texts(room: Room, section: str) -> list[SummaryText]:
+    """Return the last texts of a section, newest first."""
+    texts = room.incident.summary_texts.filter(section=section).select_related("author")
+    return list(texts.order_by("-number")[: EARLIER + 1])
+
+
+def _earlier(rows: list[SummaryText]) -> list[Earlier]:
     texts = []
     for i, row in enumerate(rows[:EARLIER]):
         before = rows[i + 1].text if i + 1 < len(rows) else ""

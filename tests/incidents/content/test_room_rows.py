@@ -20,7 +20,7 @@ SECRET = ("hash", "secret", "token", "salt", "email", "address", "password", "ur
 
 def of_a_room(model: type[models.Model]) -> bool:
     """Tell whether a model's rows belong to a room, by its own column or through another model of a room."""
-    to = [c.related_model for c in model._meta.concrete_fields if c.is_relation]
+    to = [c.related_model for c in model._meta.concrete_fields if c.related_model is not None]
     return Incident in to or any(
         one is not model and of_a_room(one) for one in to if one._meta.app_label == "incidents"
     )

@@ -18,6 +18,7 @@ import pytest
 from incidents.errors import Refused
 from incidents.storage import bundles, signing
 from incidents.storage.bundles import BundleRefused, Manifest, Member, Reader, Writer
+from parsers.containers.archives import Caps
 
 LINES = b"".join(b"time elapsed : 0,%02d\n" % (30 + n % 7) for n in range(2000))
 
@@ -220,7 +221,7 @@ def test_a_file_that_grows_while_it_is_packed_is_noticed():
 
 
 def test_more_files_than_a_bundle_takes_are_refused_while_it_is_made(monkeypatch):
-    monkeypatch.setattr(bundles, "CAPS", bundles.Caps(members=2))
+    monkeypatch.setattr(bundles, "CAPS", Caps(members=2))
     with pytest.raises(Refused, match="at most 2 files"):
         made()
 

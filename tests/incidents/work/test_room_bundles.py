@@ -413,7 +413,7 @@ def test_a_purge_takes_the_bundles_along(room, django_capture_on_commit_callback
 
 def test_what_is_purged_while_a_bundle_is_made_is_not_in_it(room, monkeypatch):
     begin = bundling._begin
-    purged = []
+    purged: list[Any] = []
 
     def slow(job, export):
         found = begin(job, export)

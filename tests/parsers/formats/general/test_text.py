@@ -712,7 +712,7 @@ missed heartbeats from client, timeout: 60s
 memory resource limit alarm set on node rabbit@mq1.
 *** Publishers will be blocked until this alarm clears ***
 =CRASH REPORT==== 31-Feb-2031::08:36:18 UTC ===
-  crasher:
+  breaker:
 """
     rows = tables_of(text)["logs"]
     assert [(r["line_no"], r["line_end"], r["severity"], r["text"]) for r in rows] == [
@@ -725,7 +725,7 @@ memory resource limit alarm set on node rabbit@mq1.
             " missed heartbeats from client, timeout: 60s",
         ),
         (8, 8, "WARN", "memory resource limit alarm set on node rabbit@mq1."),
-        (11, 11, "ERROR", "crasher:"),
+        (11, 11, "ERROR", "breaker:"),
     ]
     times = [r["t_local"] for r in rows]
     assert [t - times[0] for t in times[1:3]] == [181.0, 241.25]
