@@ -207,7 +207,7 @@ def _row(
             told[column.name] = person(getattr(row, column.name))
         elif column.is_relation:
             key = getattr(row, column.attname)
-            told[column.name] = None if key is None else taken[column.related_model].get(key)  # type: ignore[index]
+            told[column.name] = None if key is None else taken[column.related_model].get(key)  # type: ignore[index]  # never None here
             if key is not None and told[column.name] is None and not column.null:
                 return None
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import IO, Any
 
 from django.conf import settings
@@ -44,7 +45,7 @@ def unbundle(job: Job) -> None:
                 _place_original(origin, packed[1], progress.counted(bundles.unpacked(member, stream)))
                 files.add(packed[1])
             elif table := bundles.TABLE.fullmatch(member.name):
-                pieces = progress.counted(iter(lambda s=stream: s.read(bundles.PIECE), b""))  # type: ignore[misc]  # a lambda that binds its stream
+                pieces = progress.counted(iter(partial(stream.read, bundles.PIECE), b""))
                 store.place_table(origin.incident_id, int(table[1]), table[2], table[3] or "", pieces)
                 files.add(table[1])
             else:

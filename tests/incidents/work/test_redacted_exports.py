@@ -66,7 +66,7 @@ def exported(room: Room, *also: str) -> dict[str, bytes]:
     export.refresh_from_db()
     assert (export.state, export.cause) == (BundleState.READY, "")
     with tarfile.open(store.bundle_path(room.incident.pk, export.pk)) as archive:
-        return {info.name: archive.extractfile(info).read() for info in archive}  # type: ignore[union-attr]
+        return {info.name: archive.extractfile(info).read() for info in archive}  # type: ignore[union-attr]  # all are files
 
 
 def test_no_planted_name_is_in_any_byte(room):
