@@ -24,7 +24,7 @@ from incidents.models.room.event import Event
 from incidents.models.room.job import Job
 from incidents.storage import live, store
 from incidents.storage.database import patiently
-from incidents.work import analysis, ingest
+from incidents.work import analysis, bundling, ingest, unbundling
 from tests.incidents.conftest import folders, make_artifact, make_room, run_jobs
 
 pytestmark = pytest.mark.django_db
@@ -191,4 +191,9 @@ class TestPatience:
 
 
 def test_the_deeds_are_those_of_the_jobs() -> None:
-    assert {"ingest": ingest.ingest, "judge": analysis.analyze} == tasks._DEEDS
+    assert tasks._DEEDS == {
+        "ingest": ingest.ingest,
+        "judge": analysis.analyze,
+        "export": bundling.bundle,
+        "import": unbundling.unbundle,
+    }
