@@ -191,9 +191,9 @@ class TestPatience:
 
 
 def test_the_deeds_are_those_of_the_jobs() -> None:
-    assert tasks._DEEDS == {
+    assert {
         "ingest": ingest.ingest,
         "judge": analysis.analyze,
         "export": bundling.bundle,
         "import": unbundling.unbundle,
-    }
+    } == tasks._DEEDS
