@@ -144,8 +144,10 @@ class TestFiles:
         marked = {p.callback.__name__ for p in _patterns(get_resolver()) if getattr(p.callback, "takes_files", False)}
         root = Path(django_settings.BASE_DIR) / "incidents" / "pages"
         reading = {f.parent.name for f in root.rglob("*.py") if "request.FILES" in f.read_text()}
-        assert marked == {"add", "request_answer"}
-        assert reading == {"evidence", "requests", "upload_link"}, "upload links limit their bodies themselves"
+        assert marked == {"add", "bring", "request_answer"}
+        assert reading == {"evidence", "export", "requests", "upload_link"}, (
+            "upload links limit their bodies themselves"
+        )
 
     def test_a_member_sends_a_file_that_others_may_not(self, room: Any, path: str, settings: Any) -> None:
         settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * MIB
