@@ -494,7 +494,7 @@ class _Reading:
         if ranked is not None:
             state = ranked.module.parse(source, tables, state)
             tables.prompts = True
-            if whole and tables.rows and ranked.format.kind != general().format.kind:
+            if source.is_small(FIRST_BYTES) and tables.rows and ranked.format.kind != general().format.kind:
                 general().module.take_strange(source, tables)
         for block in source.blocks():
             if what.part is None:

@@ -210,6 +210,8 @@ def test_runs_give_the_same_rows(kind, variant):
         one = read_bytes(content, hints)
         if any(note.kind == "repaired" for note in one.account.notes):
             continue  # a paste is repaired where all of it is at hand
+        if any("of another program" in note.text for note in one.account.notes):
+            continue  # and what another program says in it is read there
         many = read_bytes(content, hints, Limits(run_bytes=len(content) // 4))
         assert one.account.account == many.account.account
         assert same_tables(without_notes(one.tables), without_notes(many.tables))
