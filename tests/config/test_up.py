@@ -431,6 +431,7 @@ def test_leftovers_of_a_killed_supervisor_are_ended_and_strangers_are_not(tmp_pa
     file = tmp_path / parts.FILE
     file.write_text(json.dumps({"worker": {"pid": ours.pid}, "beat": {"pid": stranger.pid}, "web": {"pid": None}}))
     try:
+        wait_until(lambda: bool(command_line(ours.pid)), 10)  # a moment after its start it has none
         up.Command().end_leftovers(tmp_path)
         assert ours.wait(5) == -signal.SIGTERM
         assert stranger.poll() is None
