@@ -1,4 +1,4 @@
-"""Compile what each start reads: `python -m rules.writing.prepare` makes byte code, rules and signatures that last.
+"""Compile what each start reads: `python -m rules.writing.prepare` makes byte code, expressions, rules and signatures last.
 
 The image is built with it, since nobody can write there later. Elsewhere a process that judges calls `prepare` before it
 gives up the right to write beside the program.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import compileall
 import contextlib
+import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 
 from rules.writing.compiled import PROGRAM, compiled
 
 PACKAGES = ("config", "incidents", "parsers", "rules")
+LIBRARIES = ("parsers", "rules")
 RULES = PROGRAM / "rules"
 
 
@@ -40,6 +43,10 @@ def main() -> int:
     from rules.writing.packs import open_library
 
     made = [compileall.compile_dir(PROGRAM / package, quiet=1) for package in PACKAGES]
+    for package in LIBRARIES:  # their expressions are kept when this process ends
+        for module in pkgutil.walk_packages([str(PROGRAM / package)], f"{package}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
     open_library()
     mechanisms()
     for key in {key for key, _ in areas()}:

@@ -1,0 +1,121 @@
+"""Keep regular expressions compiled from one start to the next, as Python keeps byte code (decision 0024).
+
+Importing the parsers and rules compiles some 1,500 expressions, which takes half a second of each process. What a module
+compiles while it is imported is kept in one file, under its text and flags. What is compiled later is not kept, for it may
+hold words of the evidence. The file begins with a hash of the version of Python and of its content. An expression that it
+lacks is compiled as ever, so it is never stale. Where Python writes no byte code, or nobody may write here, none is kept.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import marshal
+import os
+import re
+import sys
+import tempfile
+from array import array
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeAlias
+
+PATH = Path(__file__).parent / "__pycache__" / f"patterns.{sys.implementation.cache_tag}.marshal"
+MOST = 6_000
+"""Expressions in a file, four times what the program has; a larger one is cut to those that its writer used."""
+
+WORTH_A_FILE = 20
+"""New expressions; with fewer a start is as fast without."""
+
+Key: TypeAlias = tuple["str | bytes", int]
+Code: TypeAlias = tuple[int, bytes, int, dict[str, int]]
+"""Flags, 32-bit words for the machine of `re`, number of groups, numbers of the named ones."""
+
+
+class KeptPatterns:
+    """Expressions of one file, for one process. `compiler` and `machine` are the parts of `re` that compile and match."""
+
+    def __init__(self, compiler: Any, machine: Any, path: Path = PATH) -> None:
+        self._compiler = compiler
+        self._compile = compiler.compile
+        self._machine = machine
+        self._path = path
+        self._held = read(path)
+        self._used: set[Key] = set()
+        self._new: set[Key] = set()
+
+    def compile(self, pattern: Any, flags: int = 0) -> re.Pattern[Any]:
+        """Return what `re` compiles, from the kept code where there is some."""
+        key = (pattern, int(flags))
+        held = self._held.get(key) if isinstance(pattern, str | bytes) else None
+        if held is None:
+            made: re.Pattern[Any] = self._compile(pattern, flags)
+            if isinstance(pattern, str | bytes) and not flags & re.DEBUG and is_importing(sys._getframe(1)):
+                self._new.add(key)
+            return made
+        self._used.add(key)
+        all_flags, words, groups, names = held
+        by_number: list[str | None] = [None] * (groups + 1)
+        for name, number in names.items():
+            by_number[number] = name
+        code = array("I", words).tolist()
+        kept: re.Pattern[Any] = self._machine.compile(pattern, all_flags, code, groups, dict(names), tuple(by_number))
+        return kept
+
+    def write(self) -> None:
+        """Keep what was compiled anew, if that is worth it and Python may write byte code here."""
+        if len(self._new) < WORTH_A_FILE or sys.dont_write_bytecode:
+            return
+        held = {**read(self._path), **{key: self._code(*key) for key in self._new}}
+        if len(held) > MOST:
+            held = {key: code for key, code in held.items() if key in self._used or key in self._new}
+        body = marshal.dumps(held)
+        with contextlib.suppress(OSError):  # nobody may write here: each start compiles anew
+            self._path.parent.mkdir(exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f"{self._path.name}.")
+            try:
+                with os.fdopen(handle, "wb") as out:
+                    out.write(head(body) + body)
+                Path(name).chmod(0o644)
+                Path(name).replace(self._path)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+
+    def _code(self, pattern: str | bytes, flags: int) -> Code:
+        tree = self._compiler._parser.parse(pattern, flags)
+        words = array("I", self._compiler._code(tree, flags)).tobytes()
+        return flags | tree.state.flags, words, tree.state.groups - 1, dict(tree.state.groupdict)
+
+
+def install() -> None:
+    """Let this process compile from the kept expressions, and keep what its imports compile."""
+    compiler: Any = import_module("re._compiler")
+    kept = KeptPatterns(compiler, import_module("_sre"))
+    compiler.compile = kept.compile
+    atexit.register(kept.write)
+
+
+def read(path: Path) -> dict[Key, Code]:
+    """Return the expressions of a file; none if it is missing, cut off, or of another Python."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return {}
+    size = hashlib.sha256().digest_size
+    body = content[size:]
+    return marshal.loads(body) if content[:size] == head(body) else {}
+
+
+def head(body: bytes) -> bytes:
+    """Return the hash that a file with this content begins with."""
+    return hashlib.sha256(sys.version.encode() + body).digest()
+
+
+def is_importing(frame: FrameType | None) -> bool:
+    """Return whether the code of a frame runs while a module is imported."""
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") != "__main__"

@@ -1,0 +1,131 @@
+"""Kept expressions match as compiled ones do, are never stale, and hold nothing of the evidence."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parsers import kept_patterns
+from parsers.kept_patterns import KeptPatterns, is_importing, read
+from tests.parsers.patterns import compiled
+
+COMPILER: Any = import_module("re._compiler")
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let expressions be kept in an empty folder, and one new one be worth a file."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(kept_patterns, "WORTH_A_FILE", 1)
+    return tmp_path / "__pycache__" / "patterns"
+
+
+def started(path: Path) -> KeptPatterns:
+    """Return the expressions as a new process has them, over the real compiler."""
+    real = COMPILER.compile
+    while isinstance(getattr(real, "__self__", None), KeptPatterns):
+        real = real.__self__._compile
+
+    class Compiler:
+        compile = staticmethod(real)
+        _parser = COMPILER._parser
+        _code = staticmethod(COMPILER._code)
+
+    return KeptPatterns(Compiler, import_module("_sre"), path)
+
+
+def imported(kept: KeptPatterns, *expressions: tuple[str | bytes, int]) -> list[re.Pattern[Any]]:
+    """Compile them as a module does while it is imported."""
+    space: dict[str, Any] = {"__name__": "a_module", "kept": kept, "expressions": expressions}
+    exec(compile("made = [kept.compile(*one) for one in expressions]", "a_module.py", "exec"), space)
+    made: list[re.Pattern[Any]] = space["made"]
+    return made
+
+
+def test_every_pattern_of_the_program_is_the_same_after_it_was_kept(path: Path) -> None:
+    every = sorted({(p.pattern, p.flags) for p in compiled()}, key=str)
+    assert len(every) > 700
+    first = started(path)
+    fresh = imported(first, *every)
+    first.write()
+    held = read(path)
+    assert set(held) == set(every)
+    second = started(path)
+    for expression, old in zip(every, fresh, strict=True):
+        new = second.compile(*expression)
+        assert new == old  # text, flags and the code itself
+        assert (new.groups, new.groupindex) == (old.groups, old.groupindex)
+
+
+def test_a_kept_expression_is_not_compiled(path: Path) -> None:
+    first = started(path)
+    imported(first, (r"(?P<name>a+)(b)?", re.I))
+    first.write()
+    second = started(path)
+    second._compile = None
+    match = second.compile(r"(?P<name>a+)(b)?", re.I).match("xAAb"[1:])
+    assert match is not None
+    assert (match["name"], match[2], match.lastgroup) == ("AA", "b", None)
+
+
+def test_what_is_compiled_at_run_time_is_not_kept(path: Path) -> None:
+    kept = started(path)
+    imported(kept, ("of the program", 0))
+    kept.compile("words of the evidence")
+    kept.write()
+    assert set(read(path)) == {("of the program", 0)}
+    assert not is_importing(sys._getframe())
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "of another Python", "missing"])
+def test_a_file_that_does_not_fit_is_not_used(path: Path, damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = started(path)
+    imported(first, ("a", 0))
+    first.write()
+    content = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(content[:-1])
+    elif damage == "changed":
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    elif damage == "missing":
+        path.unlink()
+    else:
+        monkeypatch.setattr(sys, "version", "another")
+    assert read(path) == {}
+    assert started(path).compile("a").match("a")
+
+
+def test_errors_are_those_of_re(path: Path) -> None:
+    kept = started(path)
+    with pytest.raises(re.error, match="unterminated"):
+        imported(kept, ("(a", 0))
+    kept.write()
+    assert read(path) == {}
+
+
+def test_a_large_file_is_cut_to_what_its_writer_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = started(path)
+    imported(first, ("old", 0), ("used", 0))
+    first.write()
+    monkeypatch.setattr(kept_patterns, "MOST", 2)
+    second = started(path)
+    imported(second, ("used", 0), ("new", 0))
+    second.write()
+    assert set(read(path)) == {("used", 0), ("new", 0)}
+
+
+@pytest.mark.parametrize("why", ["no byte code", "no folder"])
+def test_nothing_is_kept_where_nothing_may_be_written(path: Path, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if why == "no byte code":
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    else:
+        path.parent.parent.joinpath("__pycache__").write_text("a file stands where the folder would")
+    kept = started(path)
+    imported(kept, ("a", 0))
+    kept.write()
+    assert not path.is_file()
