@@ -1,8 +1,8 @@
 """Keep regular expressions compiled from one start to the next, as Python keeps byte code (decision 0024).
 
 Importing the parsers and rules compiles some 1,500 expressions, which takes half a second of each process. What a module
-compiles while it is imported is kept in one file, under its text and flags. What is compiled later is not kept, for it may
-hold words of the evidence. The file begins with a hash of the version of Python and of its content. An expression that it
+compiles while it is imported is kept in one file, under its text and flags, and so is what `compile_own` compiles. Anything else is
+not kept, for it may hold words of the evidence. The file begins with a hash of the version of Python and of its content. An expression that it
 lacks is compiled as ever, so it is never stale. Where Python writes no byte code, or nobody may write here, none is kept.
 """
 
@@ -34,6 +34,15 @@ Code: TypeAlias = tuple[int, bytes, int, dict[str, int]]
 """Flags, 32-bit words for the machine of `re`, number of groups, numbers of the named ones."""
 
 
+_OWN: set[Key] = set()
+
+
+def compile_own(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Compile an expression of the program's own data, which is kept though no import asks for it."""
+    _OWN.add((pattern, int(flags)))
+    return re.compile(pattern, flags)
+
+
 class KeptPatterns:
     """Expressions of one file, for one process. `compiler` and `machine` are the parts of `re` that compile and match."""
 
@@ -52,7 +61,7 @@ class KeptPatterns:
         held = self._held.get(key) if isinstance(pattern, str | bytes) else None
         if held is None:
             made: re.Pattern[Any] = self._compile(pattern, flags)
-            if isinstance(pattern, str | bytes) and not flags & re.DEBUG and is_importing(sys._getframe(1)):
+            if isinstance(pattern, str | bytes) and (key in _OWN or is_importing(sys._getframe(1))):
                 self._new.add(key)
             return made
         self._used.add(key)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from parsers.kept_patterns import compile_own
 from parsers.registry import all_formats
 
 Bools = npt.NDArray[np.bool_]
@@ -120,7 +121,7 @@ def _as_short_texts(lines: pl.Series) -> list[str] | None:
 
 @cache
 def _searches(patterns: tuple[str, ...]) -> tuple[_Search, ...]:
-    return tuple(re.compile(pattern).search for pattern in patterns)
+    return tuple(compile_own(pattern).search for pattern in patterns)
 
 
 def _try_patterns(texts: Sequence[str], each: Iterable[tuple[_Search, ...]]) -> Bools:

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 
 import yaml
 
+from parsers.kept_patterns import compile_own
 from rules.errors import RuleInvalid
 from rules.model import Layer
 from rules.signatures.mechanisms import FILE as MECHANISMS
@@ -122,7 +123,7 @@ def _test(key: str, pattern: Any) -> Any:
         return lambda s: pattern <= s <= pattern + max(TIMER_SHARE * pattern, TIMER_S)
     if key == "value" and (made := re.fullmatch(r"(<=|>=|<|>)\s*(-?[0-9.]+)", str(pattern))):
         return functools.partial(_compared, made[1], float(made[2]))
-    expression = re.compile(str(pattern), re.IGNORECASE)
+    expression = compile_own(str(pattern), re.IGNORECASE)
     return expression.search if key in SEARCHED else expression.fullmatch
 
 

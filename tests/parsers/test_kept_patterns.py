@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from parsers import kept_patterns
-from parsers.kept_patterns import KeptPatterns, is_importing, read
+from parsers.kept_patterns import KeptPatterns, compile_own, is_importing, read
 from tests.parsers.patterns import compiled
 
 COMPILER: Any = import_module("re._compiler")
@@ -80,6 +80,14 @@ def test_what_is_compiled_at_run_time_is_not_kept(path: Path) -> None:
     kept.write()
     assert set(read(path)) == {("of the program", 0)}
     assert not is_importing(sys._getframe())
+
+
+def test_an_expression_of_the_programs_data_is_kept_at_run_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = started(path)
+    monkeypatch.setattr(COMPILER, "compile", kept.compile)
+    assert compile_own("declared in a list of data", re.I).match("Declared in a list of data")
+    kept.write()
+    assert set(read(path)) == {("declared in a list of data", int(re.I))}
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "of another Python", "missing"])
