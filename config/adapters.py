@@ -11,6 +11,7 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.utils import is_mfa_enabled
+from allauth.mfa.webauthn.internal.flows import did_use_passwordless_login
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -46,7 +47,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def pre_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse | None:
         """Record that the password was right before the second factor is asked for: many leave at that question."""
         refused: HttpResponse | None = super().pre_login(request, user, **kwargs)
-        if refused is None and is_mfa_enabled(user):
+        if refused is None and is_mfa_enabled(user) and not did_use_passwordless_login(request, user):
             devices.record_half(request, user)
         return refused
 
@@ -71,6 +72,10 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
 
 class MFAAdapter(DefaultMFAAdapter):
     """Keep the secrets of second factors sealed, so that a copy of the database alone gives nobody their codes."""
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        """Return what a key is bound to: the host that the browser asks, under the name of the program."""
+        return {**super().get_public_key_credential_rp_entity(), "name": "Exhibit"}
 
     def encrypt(self, text: str) -> str:
         return seals.seal(text)

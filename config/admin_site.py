@@ -26,4 +26,4 @@ class AdminSite(DjangosAdminSite):
 
 
 def _of_staff(request: HttpRequest) -> HttpResponse:
-    return redirect("mfa_activate_totp" if access.lacks_factor(request.user) else "admin:index")
+    return redirect("mfa_index" if access.lacks_factor(request.user) else "admin:index")

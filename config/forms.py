@@ -1,4 +1,4 @@
-"""Sign-in and sign-up as allauth has them, with the words of Exhibit: a person has a user name."""
+"""Sign-in, sign-up and keys as allauth has them, with the words of Exhibit: a person has a user name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from allauth.account.forms import LoginForm as AccountLoginForm
 from allauth.account.forms import SignupForm as AccountSignupForm
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
 
 USER_NAME = "User name"
 
@@ -26,3 +27,15 @@ class SignupForm(AccountSignupForm):
         super().__init__(*args, **kwargs)
         self.fields["username"].label = USER_NAME
         self.fields["username"].widget.attrs.pop("placeholder", None)
+
+
+class AddKeyForm(AddWebAuthnForm):
+    """Ask for the name of a security key, and whether it is a passkey."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        passkey = self.fields["passwordless"]
+        passkey.label = "As a passkey: sign in with it alone, without the password"
+        passkey.help_text = (
+            "The key then asks for your PIN, finger or face. Otherwise it is asked for after the password."
+        )

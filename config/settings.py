@@ -307,7 +307,9 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 # Wrong passwords count by address and, far later, by name: a stranger who knows a name cannot lock its owner out.
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,100/5m/key"}
 MFA_ADAPTER = "config.adapters.MFAAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_FORMS = {"add_webauthn": "config.forms.AddKeyForm"}
 MFA_TOTP_ISSUER = "Exhibit"
 
 # Sign-in through the team's OpenID Connect provider: its URL, and the client registered there for this server.

@@ -100,6 +100,8 @@ SHOTS: list[Shot] = [
     Shot("notifications", "empty", who="new"),
     Shot("account-close", "asks-for-the-password"),
     Shot("devices", "page"),
+    Shot("mfa_index", "page"),
+    Shot("mfa_list_webauthn", "empty"),
     Shot("join", "page", args=("{invitation}",), who="nobody"),
     Shot("join", "gone", args=("nonsense",), who="nobody", status=401),
     Shot("first-admin", "gone", args=("nonsense",), who="nobody", status=401),

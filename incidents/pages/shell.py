@@ -91,7 +91,7 @@ def _without_factor(request: HttpRequest) -> HttpResponse:
     if wants_json(request) or request.headers.get("HX-Request"):
         return refusal(request, needed)
     messages.info(request, needed.message)
-    return redirect("mfa_activate_totp")
+    return redirect("mfa_index")
 
 
 def open_page(view: View) -> View:

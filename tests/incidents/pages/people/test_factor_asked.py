@@ -37,7 +37,7 @@ def test_pages_lead_to_where_it_is_set_up_and_say_why(lead: Room) -> None:
     client.post(reverse("account_login"), {"login": "ada", "password": "a long enough one"})
     for name in ("rooms", "notifications", "devices", "search", "room-new"):
         answer = client.get(reverse(name))
-        assert (answer.status_code, answer["Location"]) == (302, reverse("mfa_activate_totp")), name
+        assert (answer.status_code, answer["Location"]) == (302, reverse("mfa_index")), name
     page = client.get(reverse("room", args=[lead.incident.slug]), follow=True)
     assert "This site asks for a second factor" in page.content.decode()
     client.post(reverse("account_reauthenticate"), {"password": "a long enough one"})  # as whenever it is changed
@@ -97,7 +97,7 @@ def test_it_may_be_asked_of_administrators_only(lead: Room, settings: Any) -> No
     assert client_of(lead).get(reverse("rooms")).status_code == 200
     client = Client()
     client.force_login(make_user("root", is_superuser=True, is_staff=True))
-    assert client.get(reverse("site"))["Location"] == reverse("mfa_activate_totp")
+    assert client.get(reverse("site"))["Location"] == reverse("mfa_index")
     assert client.get(reverse("admin:index")).status_code != 200
     settings.EXHIBIT_SECOND_FACTOR = ""
     assert client.get(reverse("site")).status_code == 200
@@ -116,5 +116,5 @@ def test_the_form_of_the_admin_lets_nobody_past_a_second_factor(settings: Any) -
         answer = client.post(reverse("admin:login"), typed)
         assert answer.status_code == 302
         assert client.session.get("_auth_user_id") != str(careful.pk)
-    assert answer["Location"] == reverse("mfa_activate_totp")
+    assert answer["Location"] == reverse("mfa_index")
     assert Client().get(reverse("admin:index"), follow=True).redirect_chain[-1][0].startswith(reverse("account_login"))
