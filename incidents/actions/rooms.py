@@ -66,6 +66,7 @@ class Answers:
     ongoing: bool | None = None
     affected: str | None = None
     last_change: str | None = None
+    severity: int | None = None
     team: str = Team.OTHER
     hosts: tuple[HostAnswer, ...] = field(default=())
 
@@ -79,17 +80,22 @@ def create(user: User, answers: Answers) -> Incident:
         raise Refused("Give the room a title: what is slow?")
     if len({host.name for host in answers.hosts}) < len(answers.hosts):
         raise Refused("Two hosts have the same name.")
+    standing.require_severity(answers.severity)
     quotas.require_room(user.pk)
     with transaction.atomic():
         asked = {name: getattr(answers, name) for name in SYMPTOM - {"title"}}
         incident = Incident.objects.create(
-            slug=new_slug(title), title=title, created_by=user, t_zero=answers.since, **asked
+            slug=new_slug(title), title=title, created_by=user, t_zero=answers.since, severity=answers.severity, **asked
         )
         RoomCounter.objects.create(incident=incident)
         Membership.objects.create(incident=incident, user=user, role=Role.LEAD, team=answers.team)
         Host.objects.bulk_create(Host(incident=incident, **asdict(host)) for host in answers.hosts)
         name = user.get_full_name() or user.get_username()
         Activity.objects.append(incident.pk, user.pk, name, "opened", "room", title=title)
+        if answers.severity is not None:  # as a change of its own: undoing a later one puts it back
+            Activity.objects.append(
+                incident.pk, user.pk, name, standing.VERB, incident.status, severity=answers.severity
+            )
     return incident
 
 

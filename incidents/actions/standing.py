@@ -111,6 +111,12 @@ def _promise(doing: Deed, current: Mapping[str, Any], changed: Mapping[str, Any]
     return {name: after[name] for name in UPDATE if after[name] != stated[name]}
 
 
+def require_severity(severity: int | None) -> None:
+    """Refuse a severity that is not in the list; None is no answer."""
+    if severity is not None and severity not in RoomSeverity.values:
+        raise Refused("Choose a severity from 1 to 4.")
+
+
 def _quiet_reminders(incident: Incident) -> None:
     """Mark reminders of earlier promises as read; their mails that wait are not sent any more."""
     reminders = Notification.objects.filter(incident=incident, kind=Told.UPDATE)
@@ -165,8 +171,7 @@ def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, A
     every = changed.get("next_update_every")
     if every is not None and not 1 <= every <= MOST_MINUTES:
         raise Refused("The next update comes after one minute to a week.")
-    if changed.get("severity") and changed["severity"] not in RoomSeverity.values:
-        raise Refused("Choose a severity from 1 to 4.")
+    require_severity(changed.get("severity"))
     for duty, roles in HOLDERS.items():
         if changed.get(duty) and not _is_member(incident, changed[duty], roles):
             who = "a lead of the room" if roles == (Role.LEAD,) else "an investigator or a lead of the room"

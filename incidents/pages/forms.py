@@ -14,7 +14,7 @@ from incidents.models.evidence.artifact import CorrectedField
 from incidents.models.judging.case import MarkerKind
 from incidents.models.judging.site_name import NameKind
 from incidents.models.people.membership import Role, Team
-from incidents.models.room.incident import Incident
+from incidents.models.room.incident import Incident, RoomSeverity
 from rules.case.site_names import problem_of_name, problem_of_text
 
 LONGEST_NOTE = 10_000
@@ -30,6 +30,12 @@ class UnknownIsNone(forms.Form):
             if isinstance(value, float) and not math.isfinite(value):
                 self.add_error(name, "Type a finite number.")
         return {name: None if value == "" else value for name, value in cleaned.items()}
+
+
+def severity_field(empty: str) -> forms.TypedChoiceField:
+    """Return a list of the severities of an incident; `empty` is what no answer is called."""
+    choices = [("", empty), *((value, f"{value}: {name}") for value, name in RoomSeverity.choices)]
+    return forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Severity", choices=choices)
 
 
 class SymptomForm(UnknownIsNone):
@@ -57,6 +63,12 @@ class SymptomForm(UnknownIsNone):
     last_change = forms.CharField(
         required=False, max_length=2000, label="What changed last", widget=forms.Textarea(attrs={"rows": 2})
     )
+
+
+class NewRoomForm(SymptomForm):
+    """The questions of a new room: the symptom, and how hard it hits people."""
+
+    severity = severity_field("not known yet")
 
 
 class RowForm(UnknownIsNone):

@@ -14,9 +14,8 @@ from incidents.content.merging import merge
 from incidents.content.moments import MomentField
 from incidents.models.people.duty import DutyKind
 from incidents.models.plan.action import ActionState
-from incidents.models.room.incident import RoomSeverity
 from incidents.models.room.webhook import HookForm, HookKind
-from incidents.pages.forms import UnknownIsNone
+from incidents.pages.forms import UnknownIsNone, severity_field
 
 Choices = Sequence[tuple[Any, str]]
 
@@ -124,13 +123,7 @@ class _WithPeople(SeenForm):
 class StatusForm(_WithPeople):
     """The standing of the incident. `holders`: for each duty the people who may have it."""
 
-    severity = forms.TypedChoiceField(
-        required=False,
-        coerce=int,
-        empty_value=None,
-        label="Severity",
-        choices=[("", "nobody said it"), *((value, f"{value}: {name}") for value, name in RoomSeverity.choices)],
-    )
+    severity = severity_field("nobody said it")
     lead = forms.TypedChoiceField(
         required=False, coerce=int, empty_value=None, label="Lead", help_text="Of several leads, the one who leads now."
     )

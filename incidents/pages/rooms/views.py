@@ -34,7 +34,7 @@ from incidents.models.judging.verdict import Verdict
 from incidents.models.room.incident import Incident, Status
 from incidents.models.room.job import CHANGING, Job, JobState
 from incidents.models.room.standing import Milestone
-from incidents.pages.forms import HostForm, SymptomForm, rows_of
+from incidents.pages.forms import HostForm, NewRoomForm, rows_of
 from incidents.pages.rooms import listing
 from incidents.pages.rooms.listing import ARCHIVED, Again, Wanted
 from incidents.storage import live
@@ -306,7 +306,7 @@ def _iso(moment: datetime | None) -> str:
 def room_new(request: HttpRequest) -> HttpResponse:
     """Ask about the incident; everything but the title may be skipped."""
     hosts_class = rows_of(HostForm, 2)
-    form = SymptomForm(request.POST or None)
+    form = NewRoomForm(request.POST or None)
     hosts = hosts_class(request.POST or None, prefix="hosts")
     if request.method == "POST" and form.is_valid() and hosts.is_valid():
         named = [{key: value for key, value in host.items() if key != "id"} for host in hosts.kept]

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from incidents.access import enter
-from incidents.actions import findings
+from incidents.actions import findings, standing
 from incidents.actions import rooms as actions
 from incidents.actions.sample import SAMPLES
 from incidents.models.judging.verdict import Verdict
@@ -111,8 +111,19 @@ def test_all_answers_are_kept(client):
     assert [(h.name, h.ncpu, h.mem_gib) for h in incident.hosts.all()] == [("db1", 16, 64.0)]
 
 
+def test_the_severity_is_asked_for_and_undoing_a_later_one_puts_it_back(client):
+    assert client.post(reverse("room-new"), EMPTY | {"title": "Slow", "severity": "2"}).status_code == 302
+    incident = Incident.objects.get()
+    assert incident.severity == 2
+    room = enter(client.user, incident.slug)
+    standing.put(room, {"severity": 1})
+    later = standing.undoable(incident)
+    assert later is not None
+    assert standing.undo(room, later).severity == 2
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"title": ""}, {"title": "x", "symptom_bad": "slow"}, {"title": "x", "symptom_bad": "nan"}]
+    "wrong", [{"title": ""}, {"title": "x", "severity": "5"}, {"title": "x", "symptom_bad": "slow"}, {"title": "x", "symptom_bad": "nan"}]
 )
 def test_errors_keep_what_was_typed(client, wrong):
     answer = client.post(reverse("room-new"), EMPTY | {"measured_how": "with a stop watch"} | wrong)
