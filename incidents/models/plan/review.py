@@ -61,7 +61,10 @@ class FollowUp(models.Model):
                 | Q(done_at__isnull=False, done_by__isnull=False),
             ),
         )
-        indexes = (models.Index(fields=("incident", "due_on", "id"), name="follow_up_by_day"),)
+        indexes = (
+            models.Index(fields=("incident", "due_on", "id"), name="follow_up_by_day"),
+            *indexed("follow_up", "text"),
+        )
 
     def __str__(self) -> str:
         return self.text[:60]

@@ -19,6 +19,7 @@ class PaperConverter(StringConverter):
 register_converter(PaperConverter, "paper")
 
 urlpatterns = [
+    path("follow-ups/", page(views.follow_ups), name="follow-ups"),
     path(ROOM + "review/", page(views.review), name="review"),
     path(ROOM + "review/edit/", page(views.edit), name="review-edit"),
     path(ROOM + "review/follow-ups/new/", page(views.follow_up_new), name="follow-up-new"),

@@ -6,16 +6,19 @@ import uuid
 from datetime import UTC
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from incidents import access
 from incidents.access import Right, Room
 from incidents.actions import review as actions
+from incidents.content import follow_ups as listed
 from incidents.content import pdf
 from incidents.content.names import known_as
 from incidents.content.review import gather, markdown
@@ -26,8 +29,10 @@ from incidents.models.plan.review import FollowUp, Review
 from incidents.pages.plan.forms import SeenForm
 from incidents.pages.plan.views import UNDO_FOR, People, in_words
 from incidents.pages.review.forms import FollowUpForm, ReviewForm
+from incidents.pages.rooms.views import request_user
 from incidents.pages.shell import shell
 
+A_PAGE = 40
 KINDS = {"pdf": "application/pdf", "md": "text/markdown; charset=utf-8"}
 
 
@@ -94,7 +99,28 @@ def follow_up_do(request: HttpRequest, slug: str, id: int) -> HttpResponse:
             actions.restore_follow_up(room, id)
         case _:
             raise Refused("There is no such action here.")
+    if (shown := request.POST.get("next")) in listed.SHOWN:  # it was done in the list over all rooms
+        return redirect(f"{reverse('follow-ups')}?show={shown}")
     return redirect(f"{reverse('review', args=[slug])}#follow-up-{id}")
+
+
+@require_GET
+def follow_ups(request: HttpRequest) -> HttpResponse:
+    """List follow-ups of all rooms that this person sees, their own open ones unless they ask for others."""
+    user = request_user(request)
+    show = request.GET.get("show", "")
+    show = show if show in listed.SHOWN else listed.MINE
+    q = request.GET.get("q", "").replace("\x00", "").strip()[:200]
+    paged = Paginator(listed.follow_ups(user, show, q), A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "paged": paged,
+        "show": show,
+        "q": q,
+        "shown": listed.SHOWN.items(),
+        "review_in": access.rooms_with(user, Right.REVIEW, (row.incident for row in paged)),
+        "query": f"{urlencode({'show': show} | ({'q': q} if q else {}))}&",
+    }
+    return render(request, "review/follow_ups.html", context)
 
 
 @require_GET

@@ -27,7 +27,7 @@ from incidents.models.judging.observation import Observation
 from incidents.models.plan.action import Action
 from incidents.models.plan.decision import Decision
 from incidents.models.plan.entry import Entry
-from incidents.models.plan.review import Review
+from incidents.models.plan.review import FollowUp, Review
 from incidents.models.room.incident import SEARCHED, Incident
 from incidents.models.words.note import Note
 from incidents.models.words.wording import GRAM, Grams, said, words
@@ -201,6 +201,10 @@ def _review(row: Review) -> tuple[str, str, str]:
     return "Review", text, reverse("review", args=[row.incident.slug])
 
 
+def _follow_up(row: FollowUp) -> tuple[str, str, str]:
+    return "Follow-up", row.text, f"{reverse('review', args=[row.incident.slug])}#follow-up-{row.pk}"
+
+
 def _artifact(row: Artifact) -> tuple[str, str, str]:
     return row.name, "", reverse("lines", args=[row.incident.slug, row.number])
 
@@ -214,6 +218,7 @@ KINDS = (
     Kind("action", "Actions", _alive(Action), ("text", "expected"), _action),
     Kind("entry", "What people did", _alive(Entry), ("text",), _entry),
     Kind("review", "Reviews", lambda rooms: Review.objects.filter(incident__in=rooms), ("surprised", "helped", "hindered"), _review),
+    Kind("follow-up", "Follow-ups", _alive(FollowUp), ("text",), _follow_up),
     Kind("statement", "Statements", lambda rooms: Statement.objects.filter(incident__in=rooms), ("name", "text", "author_label"), _statement),
     Kind("artifact", "Artifacts", _artifacts, ("name",), _artifact),
 )  # fmt: skip
@@ -231,6 +236,20 @@ def search(rooms: QuerySet[Incident], query: Query, kinds: Sequence[Kind], first
     """Query each kind once: hits `first` to `first + count` by rank, newest first among equals, and the total."""
     query.check()
     return [_ask(kind, rooms.values("pk"), query, first, count) for kind in kinds]
+
+
+def search_room(room: Room, query: Query, kinds: Sequence[Kind], first: int, count: int) -> list[Found]:
+    """Search one room. Its own texts were read when it was entered, so the database is asked for all others only."""
+    query.check()
+    found = []
+    for kind in kinds:
+        if kind.name == "room":
+            texts = " ".join(str(getattr(room.incident, name) or "") for name in SEARCHED)
+            hits = [_hit(kind, room.incident, query)] if query.matches(texts) else []
+            found.append(Found(kind, hits[first : first + count], len(hits)))
+        else:
+            found.append(_ask(kind, scope(room.user, room).values("pk"), query, first, count))
+    return found
 
 
 def _ask(kind: Kind, rooms: Any, query: Query, first: int, count: int) -> Found:

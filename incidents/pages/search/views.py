@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +14,7 @@ from incidents import access
 from incidents.access import Room
 from incidents.errors import Refused
 from incidents.pages.search import line_scan, rooms_search
-from incidents.pages.search.rooms_search import KINDS, NAMES, Query
+from incidents.pages.search.rooms_search import KINDS, NAMES, Found, Kind, Query
 from incidents.pages.shell import is_part, shell
 
 FEW = 5
@@ -60,13 +61,19 @@ def _found(request: HttpRequest, room: Room | None, query: Query, kind: str) -> 
     rooms = rooms_search.scope(request.user, room)
     if kind == LINES:
         return {"scan": line_scan.scan(rooms, query, line_scan.Place.of(request.GET.get("after", "")))}
+
+    def search(kinds: Sequence[Kind], first: int, count: int) -> list[Found]:
+        if room is not None:
+            return rooms_search.search_room(room, query, kinds, first, count)
+        return rooms_search.search(rooms, query, kinds, first, count)
+
     if not kind:
-        found = rooms_search.search(rooms, query, KINDS, 0, FEW)
+        found = search(KINDS, 0, FEW)
         return {"found": [one for one in found if one.hits], "any": any(one.hits for one in found)}
     page = request.GET.get("page", "1")
     number = min(max(int(page), 1), rooms_search.MOST // A_PAGE) if page.isdecimal() and len(page) < 6 else 1
     chosen = [one for one in KINDS if one.name == kind]
-    found = rooms_search.search(rooms, query, chosen, (number - 1) * A_PAGE, A_PAGE)
+    found = search(chosen, (number - 1) * A_PAGE, A_PAGE)
     reached = (number - 1) * A_PAGE + len(found[0].hits)
     more = bool(found[0].hits) and reached < found[0].count
     return {

@@ -451,6 +451,8 @@ MATRIX: dict[str, list[Row]] = {
     "review": [Row("viewer")],
     "review-edit": [Row("investigator"), Row("investigator", "post", (302,), data={"helped": "A trace."})],
     "review-export": [Row("viewer", args=in_room(form)) for form in ("md", "pdf")],
+    # What is listed: rooms that one may know of (test_follow_ups.py).
+    "follow-ups": [Row(None, args=nothing, data={"show": show}) for show in ("", "open", "done")],
     "follow-up-new": [Row("investigator"), Row("investigator", "post", (302,), data={"text": "Replace it"})],
     "follow-up": [
         Row("investigator", args=followed_up),

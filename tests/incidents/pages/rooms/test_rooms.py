@@ -123,7 +123,13 @@ def test_the_severity_is_asked_for_and_undoing_a_later_one_puts_it_back(client):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"title": ""}, {"title": "x", "severity": "5"}, {"title": "x", "symptom_bad": "slow"}, {"title": "x", "symptom_bad": "nan"}]
+    "wrong",
+    [
+        {"title": ""},
+        {"title": "x", "severity": "5"},
+        {"title": "x", "symptom_bad": "slow"},
+        {"title": "x", "symptom_bad": "nan"},
+    ],
 )
 def test_errors_keep_what_was_typed(client, wrong):
     answer = client.post(reverse("room-new"), EMPTY | {"measured_how": "with a stop watch"} | wrong)

@@ -256,6 +256,12 @@ def test_a_page_of_results_asks_at_most_fifteen_times(room: Room) -> None:
         assert len(caught) <= 15, asked
 
 
+def test_a_search_in_a_room_finds_its_own_symptom(room: Room) -> None:
+    slug = room.incident.slug
+    assert reverse("room", args=[slug]) in page(room, "7f3aDISM", room=slug, kind="room")
+    assert "<mark>" not in page(room, "7f3aDISM -slow", room=slug, kind="room")
+
+
 class TestLines:
     @pytest.fixture
     def room(self) -> Room:
