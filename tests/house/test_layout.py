@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
@@ -58,3 +59,17 @@ def test_it_finds(layout, name, text):
 )
 def test_it_lets_be(layout, name, text):
     assert list(layout.faults(name, text)) == []
+
+
+def test_no_line_break_parts_words_from_an_inline_element_where_lines_are_joined():
+    """`oneline` joins what stands beside a tag without a blank: such a break would run two words into one."""
+    inline = "(?:a|b|i|code|span|time|small)"
+    lost = re.compile(rf"[\w.,;:·)]\n\s*<{inline}\b|</{inline}>\n\s*[\w(·]")
+    found = []
+    for file in sorted((ROOT / "templates").rglob("*.html")):
+        for part in re.findall(r"{% oneline %}(.*?){% endoneline %}", file.read_text(), re.DOTALL):
+            for match in lost.finditer(part):
+                before = part[: match.start() + 1]
+                if before.rfind("<") <= before.rfind(">"):  # else it parts the attributes of a tag
+                    found.append(f"{file.relative_to(ROOT)}: {match[0]!r}")
+    assert found == []
