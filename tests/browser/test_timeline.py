@@ -433,6 +433,18 @@ CanvasRenderingContext2D.prototype.fillText = function (words, ...at) {
 """
 
 
+def test_lanes_are_22_px_high_and_their_names_stand_beside_them(ada: Page, sample_room: str) -> None:
+    ada.goto(sample_room)
+    frame = frame_of_calls(ada)
+    heights = frame.locator(".tl-names li").evaluate_all("all => all.map((li) => [li.className, li.offsetHeight])")
+    expected = {"span": 22, "event": 22, "counter": 40, "heat": 76}
+    assert heights
+    for kinds, height in heights:
+        assert height == expected[kinds.split()[0]], kinds
+    canvas = frame.locator(".tl-canvas").evaluate("canvas => canvas.offsetHeight")
+    assert canvas == 22 + sum(height for _, height in heights)
+
+
 def test_labels_are_whole_or_missing_and_the_tooltip_leaves_its_span_free(ada: Page, sample_room: str) -> None:
     ada.add_init_script(WRITTEN)
     ada.goto(sample_room)

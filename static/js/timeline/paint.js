@@ -2,7 +2,7 @@
 
 import { BANDS, C, S, firstTick, niceStep, seconds, spanLabels, stamp } from "./words.js";
 
-export const HEIGHT = { span: 26, event: 20, counter: 42, heat: 76 },
+export const HEIGHT = { span: 22, event: 22, counter: 40, heat: 76 },
   BAR = 18,
   AXIS = 22;
 
