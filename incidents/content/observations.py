@@ -65,6 +65,9 @@ class Observation:
     named: frozenset[str] = frozenset()
     """Figures and names that a reader looks for in its lines."""
 
+    when: Mapping[str, Any] | None = None
+    """Clock, t_from and t_to, for `spans.span_of`."""
+
     @property
     def elsewhere(self) -> str:
         """Return the subject; empty if the headline names it."""
@@ -97,6 +100,7 @@ def observation(raw: Mapping[str, Any], cited: list[Citation]) -> Observation:
         subject=str(raw.get("subject") or ""),
         layer=str(raw.get("layer") or ""),
         named=cited_words.named(headline, raw.get("subject"), raw.get("t_from"), raw.get("t_to")),
+        when={name: raw.get(name) for name in ("clock", "t_from", "t_to")},
         versus=_versus(value, unit, against) if kind not in UNMEASURED else (),
     )
 

@@ -49,9 +49,14 @@ def place_address(
     room: Room, clock: str | None, begin: float | None, end: float | None, lane: str | None = None
 ) -> str:
     """Return the address of a time range or a lane of the timeline."""
+    return time_place(room.incident.slug, clock, begin, end, lane)
+
+
+def time_place(slug: str, clock: str | None, begin: float | None, end: float | None, lane: str | None = None) -> str:
+    """Return the address of a time range or a lane of the timeline of the room with this slug."""
     parameters = {"clock": clock, "from": begin, "to": end, "lane": lane}
     named = urlencode({name: value for name, value in parameters.items() if value is not None})
-    return f"{reverse('room', args=[room.incident.slug])}#{named}"
+    return f"{reverse('room', args=[slug])}#{named}"
 
 
 @dataclass

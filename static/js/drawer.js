@@ -70,6 +70,16 @@
       event.preventDefault();
       return choose(tab);
     }
+    // On a phone the drawer covers the timeline, and the link leads to the room's page.
+    const when = event.target.closest(".when a");
+    const timeline = document.querySelector("[data-timeline]");
+    if (when && timeline?.offsetParent && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault();
+      const { clock, from, to } = when.dataset;
+      const detail = { clock, from: Number(from), to: Number(to), words: when.dataset.words };
+      document.body.dispatchEvent(new CustomEvent("timeline:go", { detail }));
+      return;
+    }
     const link = event.target.closest("[data-open], a[href^='#']");
     if (link) reveal(link.dataset.open || link.hash.slice(1));
   });

@@ -203,6 +203,11 @@ function start(root) {
     state.selected = event.detail?.key ?? null;
     frames.forEach((frame) => frame.draw());
   });
+  // The drawer says when its thing was, and leads there without leaving the page.
+  document.body.addEventListener("timeline:go", (event) => {
+    const { clock, from, to, words } = event.detail;
+    if (goTo(frames, clock, from, to)) window.exhibit.say(`The timeline shows ${words}.`);
+  });
   const again = debounce(load, 300);
   for (const kind of ["verdict", "note", "case", "layout", "decision", "entry"])
     document.body.addEventListener(`room:${kind}`, again);
@@ -278,21 +283,28 @@ function picked(frames) {
 }
 // Where a note on a time leads back to: #clock=1.1:1&from=9.5&to=11.25
 function toHash(frames) {
-  const said = new URLSearchParams(location.hash.slice(1)),
-    clock = said.get("clock"),
-    from = Number(said.get("from")),
-    to = Number(said.get("to"));
-  if (!clock || !said.has("from") || !(to >= from)) return;
+  const said = new URLSearchParams(location.hash.slice(1));
+  if (said.get("clock") && said.has("from"))
+    goTo(frames, said.get("clock"), Number(said.get("from")), Number(said.get("to")));
+}
+// Show a stretch of a clock and bring its frame into view; false where no frame has that clock.
+function goTo(frames, clock, from, to) {
+  if (!(to >= from)) return false;
   for (const frame of frames.values()) {
     const own = frame.meta.clocks.find((one) => one.clock === clock);
     if (!own || frame.meta.axis === "order") continue;
     const start = from + own.shift,
       end = to + own.shift,
-      margin = Math.max((end - start) * 0.5, 1e-3);
-    frame.set(start - margin, end + margin);
-    frame.mark = { start, end };
+      margin = Math.max((end - start) * 0.1, 1e-3);
+    if (frame.meta.axis !== "value") {
+      frame.set(start - margin, end + margin);
+      frame.mark = { start, end };
+      frame.draw();
+    }
     frame.section.scrollIntoView({ block: "center" });
+    return true;
   }
+  return false;
 }
 function fromAddress(name) {
   try {

@@ -129,6 +129,33 @@ def test_an_observation_opens_by_its_number_or_a_click_on_its_row(ada: Page, sam
     ada.wait_for_url("**/evidence/**")
 
 
+def test_it_says_when_a_thing_was_and_leads_the_timeline_there(
+    ada: Page, sample_room: str, person: Callable[..., Page], admin_state: StorageState
+) -> None:
+    ada.goto(sample_room)
+    ada.locator("[data-timeline][data-painted]").wait_for()
+    link = ada.locator("#drawer .when a")
+    expect(link).to_be_visible()
+    expect(ada.locator("#drawer .when")).to_contain_text(re.compile(r"\d s .*(own clock|other clocks)"))
+    before = ada.url
+    link.focus()
+    ada.keyboard.press("Enter")
+    expect(ada.locator("#said")).to_contain_text("The timeline shows")
+    assert "view=" in ada.url
+    assert "view=" not in before
+    assert "#clock" not in ada.url
+    expect(ada.locator("#drawer h2")).to_be_visible()
+    address = link.get_attribute("href")
+    phone = person(390, 844)
+    sign_in(phone.context, admin_state)
+    phone.goto(before.split("?")[0])
+    finding = ada.locator(".findings .claim > a[hx-get]").first.get_attribute("href")
+    phone.goto(sample_room.split("/rooms/")[0] + str(finding))
+    phone.locator("#drawer .when a").click()
+    phone.wait_for_url(f"**{address}")
+    expect(phone.locator("[data-timeline]")).to_be_visible()
+
+
 def test_a_note_on_the_lines_of_an_observation_appears_for_the_others(
     ada: Page, person: Callable[..., Page], sample_room: str, admin_state: StorageState
 ) -> None:

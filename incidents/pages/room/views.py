@@ -23,6 +23,7 @@ from incidents.content.references import Known
 from incidents.content.report import Claim, Held, Outlook, changes, quantity, symptom_seconds
 from incidents.content.request_words import collect_part, draft
 from incidents.content.room_face import Progress, face
+from incidents.content.spans import span_of
 from incidents.drawing.flame_graph import TABLE
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import ArtifactState
@@ -89,6 +90,7 @@ def observed(room: Room, one: Observation, context: dict[str, Any]) -> dict[str,
     notes = range_section(room, cited.artifact, cited.line_from, cited.line_to, context["known"]) if cited else {}
     return notes | {
         "observation": one,
+        "span": span_of(outlook.report, outlook.slug, one.when or {}),
         "grounds": grounds(one),
         "deciding": outlook.deciding(one),
         "found_there": outlook.found_there(one),
@@ -239,6 +241,7 @@ def drawer(
         forms
         | {
             "claim": claim,
+            "span": span_of(context["outlook"].report, room.incident.slug, claim.raw),
             "traced_request": context["outlook"].request_of(claim),
             "gone_since": row.gone_since if row else None,
             "disputes": disputes,
