@@ -93,6 +93,45 @@
     event.stopPropagation();
     turn(ways[event.key]);
   });
+  // The height of the dock in a narrow window, in percent of the window's; kept in this browser for each person.
+  const grip = document.getElementById("grip");
+  const HEIGHT = `exhibit:dock:${document.body.dataset.me}`;
+  const [LEAST, MOST, FIRST] = [15, 75, 34];
+  function dock(percent, keep = true) {
+    const now = Math.round(Math.min(MOST, Math.max(LEAST, percent)));
+    grip.parentElement.style.setProperty("--docked", now);
+    grip.setAttribute("aria-valuenow", String(now));
+    if (keep) localStorage.setItem(HEIGHT, String(now));
+  }
+  if (grip) {
+    dock(Number(localStorage.getItem(HEIGHT)) || FIRST, false);
+    grip.addEventListener("pointerdown", (event) => {
+      grip.setPointerCapture(event.pointerId);
+      event.preventDefault();
+      grip.focus();
+    });
+    grip.addEventListener("pointermove", (event) => {
+      if (grip.hasPointerCapture(event.pointerId)) dock((100 * (innerHeight - event.clientY)) / innerHeight);
+    });
+    grip.addEventListener("dblclick", () => dock(FIRST));
+    grip.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const now = Number(grip.getAttribute("aria-valuenow"));
+      const heights = {
+        ArrowUp: now + 2,
+        ArrowDown: now - 2,
+        PageUp: now + 10,
+        PageDown: now - 10,
+        Home: LEAST,
+        End: MOST,
+        Enter: FIRST,
+      };
+      if (!Object.hasOwn(heights, event.key)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      dock(heights[event.key]);
+    });
+  }
   document.body.addEventListener("drawer:tab", (event) => turn(event.detail));
   document.body.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target === drawer) begin();

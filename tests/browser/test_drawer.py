@@ -221,6 +221,46 @@ def test_it_docks_below_the_timeline_of_a_narrow_window(
     assert notes["y"] + notes["height"] <= docked["y"] + 1, "the end of the page can be read above it"
 
 
+def test_the_height_of_the_dock_is_dragged_or_set_by_keys_and_kept(
+    person: Callable[..., Page], sample_room: str, admin_state: StorageState
+) -> None:
+    page = person(1024, 768)
+    sign_in(page.context, admin_state)
+    page.goto(sample_room)
+    grip = page.get_by_role("separator", name="Height of the drawer")
+    expect(grip).to_be_hidden()
+    opened(page, sample_room)
+
+    def share() -> float:
+        box = page.locator("#drawer").bounding_box()
+        assert box
+        assert box["y"] + box["height"] == pytest.approx(768, abs=2)
+        return round(100 * box["height"] / 768)
+
+    assert share() == 34
+    box = grip.bounding_box()
+    assert box
+    assert min(box["width"], box["height"]) >= 24
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"], 768 * 0.4, steps=4)
+    page.mouse.up()
+    assert share() == 60
+    expect(grip).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(grip).to_have_attribute("aria-valuenow", "58")
+    page.reload()
+    assert share() == 58
+    assert axe_violations(page) == []
+    for key, height in {"End": 75, "ArrowUp": 75, "Home": 15, "PageUp": 25, "Enter": 34}.items():
+        grip.press(key)
+        assert share() == height, key
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(grip).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(grip).to_be_hidden()
+
+
 def test_on_a_phone_it_is_a_page_with_a_way_back(
     person: Callable[..., Page], sample_room: str, admin_state: StorageState
 ) -> None:
