@@ -143,6 +143,13 @@
     body.addEventListener("htmx:oobAfterSwap", watched);
   }
 
+  // A phone shows three of what the evidence shows until somebody asks for the others.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-whole]")) return;
+    columns.classList.add("whole");
+    document.querySelectorAll(".shows > ol > .observation a")[3]?.focus();
+  });
+
   // "all" unfolds what the page holds already.
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-unfold]");

@@ -261,6 +261,29 @@ def test_the_height_of_the_dock_is_dragged_or_set_by_keys_and_kept(
     expect(grip).to_be_hidden()
 
 
+def test_a_phone_shows_three_observations_then_the_timeline_then_the_explanations(
+    person: Callable[..., Page], sample_room: str, admin_state: StorageState
+) -> None:
+    phone = person(390, 844)
+    sign_in(phone.context, admin_state)
+    phone.goto(sample_room)
+    rows = phone.locator(".shows > ol > .observation")
+    expect(rows.locator("visible=true")).to_have_count(3)
+    tops = [phone.locator(part).bounding_box() for part in (".shows", "#timeline", "#explanations", "#similar")]
+    places = [top["y"] for top in tops if top]
+    assert len(places) == 4
+    assert places == sorted(places)
+    assert places[1] < 2 * 844, "it begins before the end of the second screen"
+    wide = phone.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide == 0
+    assert axe_violations(phone) == []
+    shot(phone, "room-390")
+    phone.get_by_role("button", name=re.compile(r"^Show \d more$")).click()
+    expect(rows.locator("visible=true")).to_have_count(rows.count())
+    expect(rows.nth(3).locator("a").first).to_be_focused()
+    expect(phone.get_by_role("button", name=re.compile(r"^Show \d more$"))).to_be_hidden()
+
+
 def test_on_a_phone_it_is_a_page_with_a_way_back(
     person: Callable[..., Page], sample_room: str, admin_state: StorageState
 ) -> None:
