@@ -26,7 +26,7 @@ from incidents.content.room_face import Progress, face
 from incidents.content.spans import span_of
 from incidents.drawing.flame_graph import TABLE
 from incidents.errors import Refused
-from incidents.models.evidence.artifact import ArtifactState
+from incidents.models.evidence.artifact import ArtifactState, Way
 from incidents.models.evidence.request import EvidenceRequest, RequestState
 from incidents.models.judging.finding import OPEN_DISPUTE, Evaluation, Finding
 from incidents.pages.forms import AnswerForm, NoteForm, ReasonForm
@@ -128,6 +128,7 @@ def judged(room: Room) -> dict[str, Any]:
     )
     return context | {
         "outlook": outlook,
+        "sample": counts["samples"] > 0,
         "face": face(outlook, progress),
         "seconds": outlook.seconds or (measured if outlook.exists and outlook.verdict.state in NOT_WELL else None),
         "next_steps": steps(outlook, asked_for(room, outlook)),
@@ -177,12 +178,13 @@ def ask_next(request: HttpRequest, slug: str) -> HttpResponse:
 
 def artifacts_of(room: Room) -> tuple[list[Held], dict[str, int]]:
     """Return all artifacts as reports need them, and the counts that the frame of the room shows."""
-    rows = list(room.incident.artifacts.values_list("number", "name", "sha256", "state", "reading"))
-    held = [Held(number, name, sha256, state == ArtifactState.PURGED) for number, name, sha256, state, _ in rows]
+    rows = list(room.incident.artifacts.values_list("number", "name", "sha256", "way", "state", "reading"))
+    held = [Held(number, name, sha256, state == ArtifactState.PURGED) for number, name, sha256, _, state, _ in rows]
     there = [(state, reading) for *_, state, reading in rows if state != ArtifactState.PURGED]
+    samples = sum(way == Way.SAMPLE for _, _, _, way, *_ in rows)
     read = sum(reading is not None or state == ArtifactState.UNPACKED for state, reading in there)
     failed = sum(state == ArtifactState.FAILED for state, _ in there)
-    return held, {"total": len(there), "read": read, "failed": failed}
+    return held, {"total": len(there), "read": read, "failed": failed, "samples": samples}
 
 
 def newest(room: Room, held: list[Held] | None = None) -> tuple[Outlook, Evaluation | None, Outlook]:
