@@ -144,10 +144,25 @@ SHOTS: list[Shot] = [
     _full("timeline-calls", address="?frame={frame}&from={from}&to={to}&by=thread"),
     _full("timeline-span", address="?artifact={truss}&from=5&to=5"),
     *_in_room("full", *_ROOM_PAGES),
+    # Each state of a verdict; the room that is full has a cause.
+    *_in_room("suspect", "room"),
+    *_in_room("lead", "room", "board", "summary"),
+    *_in_room("undecided", "room", "board", "summary"),
+    *_in_room("cannot-tell", "room", "board", "summary"),
+    *_in_room("nothing-wrong", "room", "board", "summary"),
+    *_in_room("unread", "room", "evidence"),
     # Empty, closed, as a viewer sees it.
     *_in_room("empty", "room", *_ROOM_PAGES),
     *_in_room("closed", "room", "evidence", "plan", "status", "members", "summary", "case", "notes", "review", "log"),
     *(Shot(name, "viewer", args=("{full}",), who="vera") for name in ("room", "plan", "status", "members", "case", "requests", "export")),
+    # Lists of which nothing is left by what was chosen.
+    Shot("plan", "nothing-found", "?show=overdue", ("{empty}",)),
+    Shot("log", "nothing-found", "?kind=decision", ("{empty}",)),
+    Shot("notes", "nothing-found", "?q=nosuchword", ("{full}",)),
+    Shot("activity", "nothing-found", "?q=nosuchword", ("{full}",)),
+    Shot("requests", "nothing-found", "?show=overdue", ("{empty}",)),
+    Shot("export-names", "nothing-found", "?q=nosuchword", ("{full}", "{redacted}")),
+    Shot("search", "in-room", "?q=wait&room={full}"),
     # What goes wrong.
     Shot("room", "unknown", args=("no-such-room-abcdefgh",), status=404),
     Shot("webhooks", "not-allowed", args=("{full}",), who="vera", status=403),

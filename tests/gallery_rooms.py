@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -24,10 +25,21 @@ from incidents.models.room.job import Job
 from incidents.models.site.policy_report import FURTHER, Seen
 from incidents.storage import store
 from incidents.work import analysis
+from rules.case.case_yaml import load_case_yaml
 from tests.gallery import SHOTS
 from tests.incidents.full_room import fill
+from tests.served import ROOT
 
 FAILED = {"rule": "LSN-001", "host": None, "error": "the query was stopped after 60 s"}
+
+CASES = ROOT / "tests" / "cases"
+#: Verdict states -> the incident whose room is in that state.
+IN_STATE = {
+    "suspect": "produced/dead-resolver",
+    "lead": "produced/expired-certificate",
+    "cannot-tell": "healthy/gcc-builds",
+    "nothing-wrong": "healthy/machine-sar-idle",
+}
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 REPORTS = {
@@ -44,11 +56,34 @@ def begin() -> None:
     made = {"full": sample.open_sample(ada), "closed": sample.open_sample(ada, "000")}
     made["failed"] = rooms.create(ada, rooms.Answers(title="Connects hang"))
     made["empty"] = rooms.create(ada, rooms.Answers(title="Nothing is here yet"))
+    made["undecided"] = sample.open_sample(ada, "004")
+    made |= {state: _of_case(ada, CASES / name) for state, name in IN_STATE.items()}
+    made["unread"] = rooms.create(ada, rooms.Answers(title="The dump says nothing"))
+    unread = access.enter(ada, made["unread"].slug)
+    artifacts.receive_stream(unread, "core.bin", [bytes(range(256)) * 64])
     lead = access.enter(ada, made["failed"].slug)
     artifacts.receive_stream(
         lead, "times.txt", [b"".join(b"time elapsed : 0,%02d\n" % (30 + n % 7) for n in range(20))]
     )
     _told({name: room.slug for name, room in made.items()})
+
+
+def _of_case(user: User, folder: Path) -> Incident:
+    """Open a room with a recorded incident: its symptom, hosts and files."""
+    told = load_case_yaml((folder / "case.yaml").read_text(encoding="utf-8"))
+    symptom = told.symptom
+    answers = rooms.Answers(
+        title=told.title or folder.name,
+        symptom_text=symptom.text if symptom else None,
+        symptom_unit=symptom.unit if symptom else None,
+        symptom_bad=symptom.bad if symptom else None,
+        symptom_normal=symptom.normal if symptom else None,
+        hosts=tuple(rooms.HostAnswer(name, host.os) for name, host in told.hosts.items()),
+    )
+    room = access.enter(user, rooms.create(user, answers).slug)
+    for entry in told.artifacts:
+        artifacts.receive_stream(room, entry.file, [(folder / entry.file).read_bytes()])
+    return room.incident
 
 
 def settled() -> None:
