@@ -21,9 +21,12 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from incidents.access import Room
+from incidents import access
+from incidents.access import Right, Room
 from incidents.errors import Refused
 from incidents.models.judging.query import SavedQuery
+from incidents.storage import store
+from incidents.work import analysis
 from rules.engine.ask import Answer, Asker, Limits, Used, unique
 from rules.engine.shelf import Shelf, columns_words
 from rules.model import CaseSpec
@@ -96,6 +99,22 @@ def run(
         connection.close()
     with turn(user_id) as stopped, Asker(limits, stopped) as asker:
         return answer(asker, Shelf(spec, cache, clocks), sql)
+
+
+def ask(room: Room, sql: str, limits: Limits) -> Asked:
+    """Run a member's query, and check again that they may still see the room before any of the answer is shown."""
+    spec, clocks = case_of(room)
+    asked = run(spec, store.cache_dir(room.incident.pk), clocks, sql, int(room.user.pk), limits)
+    access.again(room).require(Right.ASK)
+    return asked
+
+
+def case_of(room: Room) -> tuple[CaseSpec, list[dict[str, Any]]]:
+    """Return the case with the clocks of the newest report."""
+    newest = (
+        room.incident.evaluations.filter(accepted=True).order_by("-number").values_list("report__clocks", flat=True)
+    )
+    return analysis.case_of(room.incident, judged=False), newest.first() or []
 
 
 def answer(asker: Asker, shelf: Shelf, sql: str) -> Asked:

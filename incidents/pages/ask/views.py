@@ -38,7 +38,7 @@ from rules.engine.ask import NotAnswered
 from rules.engine.check import FUNCTIONS
 from rules.engine.result_files import cell, parquet
 from rules.engine.shelf import Shelf
-from rules.model import CaseSpec, Layer
+from rules.model import Layer
 from rules.writing.from_query import PLACE, CannotBeRule, Span, Wish, is_number
 
 A_PAGE = 20
@@ -85,7 +85,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
         return answered(request, room, fields, {"problem": NotAnswered("refused", "Type a query first.")}, 422)
     actions.remember(room, sql)
     try:
-        asked = run(room, sql, queries.LIMITS)
+        asked = queries.ask(room, sql, queries.LIMITS)
     except NotAnswered as problem:
         return answered(request, room, fields, {"problem": problem}, 422)
     except queries.Busy as busy:
@@ -103,7 +103,7 @@ def rows(request: HttpRequest, slug: str, form: str) -> HttpResponse:
     queries.switched_on()
     sql = typed(request)
     try:
-        asked = run(room, sql, queries.DOWNLOAD)
+        asked = queries.ask(room, sql, queries.DOWNLOAD)
     except NotAnswered as problem:
         return answered(request, room, {"sql": sql}, {"problem": problem}, 422)
     if form == "parquet":
@@ -139,7 +139,7 @@ def rule(request: HttpRequest, slug: str) -> HttpResponse:
     chosen = request.POST.getlist("row")[:MOST_CHOSEN]
     try:
         wish = _wish(room, fields)
-        spec, clocks = case_of(room)
+        spec, clocks = queries.case_of(room)
         text = queries.rule_file(
             spec, store.cache_dir(room.incident.pk), clocks, sql, _spans(chosen), wish, int(room.user.pk)
         )
@@ -151,22 +151,6 @@ def rule(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 # --- running queries ----------------------------------------------------------------------------------------------
-
-
-def run(room: Room, sql: str, limits: Any) -> Asked:
-    """Run a query, and check again that this person may still see the room before any part of the answer is shown."""
-    spec, clocks = case_of(room)
-    asked = queries.run(spec, store.cache_dir(room.incident.pk), clocks, sql, int(room.user.pk), limits)
-    access.again(room).require(Right.ASK)
-    return asked
-
-
-def case_of(room: Room) -> tuple[CaseSpec, list[Json]]:
-    """Return the case with the clocks of the newest report."""
-    newest = (
-        room.incident.evaluations.filter(accepted=True).order_by("-number").values_list("report__clocks", flat=True)
-    )
-    return analysis.case_of(room.incident, judged=False), newest.first() or []
 
 
 def typed(request: HttpRequest) -> str:

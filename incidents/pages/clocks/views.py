@@ -17,7 +17,7 @@ from incidents.pages.clocks import words
 from incidents.pages.clocks.words import FAR_S, is_wall
 from incidents.pages.evidence.questions import open_questions
 from incidents.pages.shell import shell
-from incidents.pages.timeline.views import newest_report
+from incidents.work.drawable import newest_report
 from rules.clocks.readings import epoch
 
 MOST_S = 100 * 366 * FAR_S

@@ -16,11 +16,11 @@ from incidents.drawing import frames, series
 from incidents.drawing.series import Series, Side
 from incidents.errors import Refused
 from incidents.pages.compare import ledgers
-from incidents.pages.timeline.views import newest_report
 from incidents.storage import store
 from incidents.storage.database import let_go
 from incidents.work import analysis, comparisons
 from incidents.work.comparisons import Kept
+from incidents.work.drawable import newest_report
 from rules.case import phases
 from rules.engine.read import ReadOnly
 from rules.model import CaseSpec

@@ -23,9 +23,9 @@ from incidents.models.evidence.artifact import Artifact, ArtifactState, Correcte
 from incidents.models.evidence.reading import Part, Reading
 from incidents.models.room.incident import Incident
 from incidents.pages.shell import counts_of, shell
-from incidents.pages.timeline.views import newest_report
 from incidents.storage import store
 from incidents.work import analysis
+from incidents.work.drawable import newest_report
 from incidents.work.ingest import TEXT
 from parsers.preview import first_rows
 from parsers.tables import parquet

@@ -22,8 +22,9 @@ from incidents.drawing.lane import Window
 from incidents.drawing.registry import lanes
 from incidents.errors import Refused
 from incidents.pages import part_cache
-from incidents.pages.timeline.views import MOST_ADDED, asked_frames, asked_window, newest_report, number, opened
+from incidents.pages.timeline.views import MOST_ADDED, asked_frames, asked_window, number
 from incidents.storage import store
+from incidents.work.drawable import newest_report, opened
 from rules.engine.read import ReadOnly
 
 

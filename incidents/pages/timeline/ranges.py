@@ -26,8 +26,9 @@ from incidents.drawing.lanes import syscalls
 from incidents.errors import Refused
 from incidents.models.plan.entry import EntryKind
 from incidents.pages.shell import is_part, shell
-from incidents.pages.timeline.views import asked_frames, asked_window, newest_report, number, opened
+from incidents.pages.timeline.views import asked_frames, asked_window, number
 from incidents.storage import store
+from incidents.work.drawable import newest_report, opened
 from parsers.errors import ParserError
 
 #: Maximum number of quoted lines of a span: its first ones, and its last.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from functools import lru_cache
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -23,14 +22,11 @@ from incidents.drawing.frames import Frame
 from incidents.drawing.heat import heat
 from incidents.drawing.lane import Window
 from incidents.errors import Refused
-from incidents.models.evidence.artifact import ArtifactState
-from incidents.models.judging.finding import Evaluation
-from incidents.models.room.incident import Incident
 from incidents.pages import part_cache
 from incidents.pages.timeline import people as said
 from incidents.storage import store
-from incidents.storage.database import let_go
 from incidents.work import analysis
+from incidents.work.drawable import frames_named, newest_report, opened
 from rules.engine.read import ReadOnly
 
 LEAST_PX, MOST_PX = 100, 4000
@@ -198,24 +194,9 @@ def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
     return JsonResponse({"figure": figure, "lines": reverse("lines", args=[slug, 0])})
 
 
-def opened(room: Room) -> ReadOnly:
-    """Open the tables that lanes draw, evidence and what the last evaluation derived.
-
-    Whoever draws may wait for a turn: the connection to the database goes back to the pool meanwhile.
-    """
-    incident = room.incident
-    case = analysis.case_of(incident, judged=False)
-    let_go()
-    return ReadOnly(case, frames.tables(), store.cache_dir(incident.pk), with_text=True)
-
-
 def asked_frames(request: HttpRequest, report: Json, source: ReadOnly) -> list[Frame]:
     """Return the frame that the address names, or all of them; none for an unknown name."""
-    wanted = request.GET.get("frame")
-    found = [frame for frame in frames.frames_of(report) if wanted in (None, frame.name)]
-    if wanted in (None, frames.ORDER) and (ordered := frames.in_order(report, source)):
-        found.append(ordered)
-    return found
+    return frames_named(report, source, request.GET.get("frame"))
 
 
 def asked_window(request: HttpRequest, frame: Frame, px: int = 1000) -> Window:
@@ -224,20 +205,6 @@ def asked_window(request: HttpRequest, frame: Frame, px: int = 1000) -> Window:
     if end <= start:
         raise Refused("The end of the window must come after its beginning.", 400)
     return Window(start, end, px)
-
-
-def newest_report(incident: Incident) -> Json | None:
-    purged = Count("incident__artifacts", filter=Q(incident__artifacts__state=ArtifactState.PURGED))
-    newest = incident.evaluations.filter(accepted=True).annotate(purged=purged).order_by("-number")
-    found = newest.values_list("pk", "purged").first()
-    return None if found is None else _report(*found)
-
-
-@lru_cache(maxsize=16)
-def _report(pk: int, purged: int) -> Json:
-    """Return the report of an evaluation, cached for zooming. Only a purge changes it; `purged` counts purges."""
-    report: Json = Evaluation.objects.values_list("report", flat=True).get(pk=pk)
-    return report
 
 
 def number(request: HttpRequest, name: str, default: float, least: float, most: float) -> float:
