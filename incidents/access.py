@@ -8,16 +8,18 @@ like an address that does not exist.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from enum import StrEnum
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from incidents.errors import FactorNeeded, NotAllowed, NotAMember, Refused, RoomClosed, WrongSecret
+from incidents.errors import FactorNeeded, NotAllowed, NotAMember, Refused, RoomClosed, ScopeMissing, WrongSecret
+from incidents.models.people.access_token import PREFIX, AccessToken, Scope
 from incidents.models.people.link import UploadToken, hash_secret
 from incidents.models.people.membership import Membership, Role
 from incidents.models.room.incident import Incident
@@ -60,6 +62,15 @@ RIGHTS: dict[str, frozenset[Right]] = {
     Role.INVESTIGATOR: _INVESTIGATOR,
     Role.LEAD: frozenset(Right),
 }
+# What a token may within each scope, if its owner may. A right that no scope names is for people only.
+_OF_SCOPE: dict[str, frozenset[Right]] = {
+    Scope.READ: frozenset({Right.READ}),
+    Scope.ASK: frozenset({Right.ASK}),
+    Scope.UPLOAD: frozenset({Right.UPLOAD}),
+    Scope.WRITE: frozenset({Right.NOTE, Right.PLAN}),
+    Scope.ROOMS: frozenset({Right.CLOSE}),
+}
+_SCOPE_FOR = {right: scope for scope, rights in _OF_SCOPE.items() for right in rights}
 # Rights that a closed room still grants: reading, downloading, reviewing, managing people, purging, opening it again.
 _WHEN_CLOSED = frozenset(
     {
@@ -83,18 +94,23 @@ _NEEDED = dict.fromkeys(Right, "a lead") | dict.fromkeys(_INVESTIGATOR, "an inve
 
 @dataclass(frozen=True)
 class Room:
-    """An incident as one person sees it. `role` is None for a site administrator without membership and for a token."""
+    """An incident as one person sees it, or the program that acts for this person by an access token (`program`).
+
+    `role` is None for a site administrator without membership and for an upload token.
+    """
 
     incident: Incident
     user: User
     role: str | None
     rights: frozenset[Right]
     token: UploadToken | None = field(default=None)
+    program: AccessToken | None = field(default=None)
 
     @property
     def actor_name(self) -> str:
         name = self.user.get_full_name() or self.user.get_username()
-        return f"{name} (token {self.token.label})" if self.token else name
+        shown = self.token or self.program
+        return f"{name} (token {shown.label})" if shown else name
 
     def may(self, right: Right) -> bool:
         if self.incident.archived:
@@ -103,6 +119,8 @@ class Room:
 
     def require(self, right: Right) -> None:
         """Raise `NotAllowed` or `RoomClosed` unless this person has the right in the room as it is now."""
+        if self.program is not None:
+            _require_scope(self.program, right)
         if right not in self.rights:
             raise NotAllowed(_NEEDED[right])
         if not self.may(right):
@@ -115,6 +133,69 @@ class Room:
         self.require(Right.UPLOAD)
         if self.incident.closing_at is not None:
             raise RoomClosed("This room is being closed: uploads under way are finished, new ones are not begun.")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls the API: a person, by a session or by an access token of theirs (`program`)."""
+
+    user: User
+    program: AccessToken | None = None
+
+    def require_scope(self, scope: Scope) -> None:
+        """Raise `ScopeMissing` if the caller is a program without this scope."""
+        if self.program is not None and scope not in self.program.scopes:
+            raise ScopeMissing(scope)
+
+
+def caller_with(secret: str) -> Caller:
+    """Return whom an access token stands for. Raises `WrongSecret` for one that is unknown, expired or revoked."""
+    program = AccessToken.objects.select_related("owner").filter(token_hash=hash_secret(secret)).first()
+    if program is None or not program.usable or not program.owner.is_active:
+        raise WrongSecret(WRONG_PROGRAM)
+    now = timezone.now()
+    # Not at every call: thousands of them would rewrite one row.
+    seen = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - timedelta(minutes=1))
+    AccessToken.objects.filter(seen, pk=program.pk).update(last_used_at=now)
+    return Caller(program.owner, program)
+
+
+def enter_as(caller: Caller, slug: str, right: Right = Right.READ) -> Room:
+    """Return the room as a caller of the API sees it: `enter` for a person, less for a program (see `AccessToken`)."""
+    if caller.program is None:
+        return enter(caller.user, slug, right)
+    _require_scope(caller.program, right)  # before the room is looked up: the answer is the same for every room
+    room = room_as(caller, slug)
+    room.require(right)
+    return room
+
+
+def room_as(caller: Caller, slug: str) -> Room:
+    """Return the room with whatever rights the caller has in it, none of which may do."""
+    room = enter(caller.user, slug)
+    return room if caller.program is None else _as_program(room, caller.program)
+
+
+def visible_as(caller: Caller) -> QuerySet[Incident]:
+    """Return the rooms that a caller of the API may read."""
+    caller.require_scope(Scope.READ)
+    rooms = visible_to(caller.user)
+    program = caller.program
+    return rooms.filter(pk=program.incident_id) if program and program.incident_id else rooms
+
+
+def _require_scope(program: AccessToken, right: Right) -> None:
+    scope = _SCOPE_FOR.get(right)
+    if scope is None or scope not in program.scopes:
+        raise ScopeMissing(scope)
+
+
+def _as_program(room: Room, program: AccessToken) -> Room:
+    """Return what a program may of what its owner may in a room."""
+    if program.incident_id not in (None, room.incident.pk):
+        raise NotAMember
+    allowed = frozenset(right for scope in program.scopes for right in _OF_SCOPE[scope])
+    return replace(room, rights=room.rights & allowed, program=program)
 
 
 def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
@@ -205,11 +286,16 @@ WRONG_TOKEN = (
 )
 
 
-def enter_with_token(slug: str, secret: str) -> Room:
-    """Return the room as the holder of an upload token sees it: the only right is to upload evidence.
+WRONG_PROGRAM = "This token opens nothing. It may be cut off, revoked or past its time: make a new one on your page of access tokens."
 
-    Raises `WrongSecret` for an unknown, expired or revoked token, and for that of another room.
+
+def enter_with_token(slug: str, secret: str) -> Room:
+    """Return the room as the holder of a token sees it: an upload token gives the right to upload and no other.
+
+    Raises `WrongSecret` for an unknown, expired or revoked token, and for an upload token of another room.
     """
+    if secret.startswith(PREFIX):
+        return enter_as(caller_with(secret), slug, Right.UPLOAD)
     token = (
         UploadToken.objects.select_related("incident", "created_by")
         .filter(token_hash=hash_secret(secret), incident__slug=slug)
@@ -229,6 +315,11 @@ def again(room: Room) -> Room:
     now = enter_by_id(room.user.pk, room.incident.pk)
     if now is None:
         raise NotAMember
+    if room.program is not None:
+        program = AccessToken.objects.get(pk=room.program.pk)
+        if not program.usable:
+            raise WrongSecret(WRONG_PROGRAM)
+        return _as_program(now, program)
     return now
 
 

@@ -91,6 +91,16 @@ class NotAllowed(Refused):
         self.needed = needed
 
 
+class ScopeMissing(Refused):
+    """A program shows an access token without the scope that the action needs; None if no scope allows it."""
+
+    status = 403
+
+    def __init__(self, scope: str | None) -> None:
+        lacks = f"it lacks the scope “{scope}”." if scope else "only a person may, signed in."
+        super().__init__(f"This token does not allow that: {lacks}")
+
+
 class FactorNeeded(Refused):
     """The site asks this person for a second factor, and they have none yet."""
 

@@ -17,6 +17,7 @@ from incidents.errors import IncidentError, StoreError
 from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.reading import Reading, ReadingState
 from incidents.models.evidence.upload import Upload
+from incidents.models.people.access_token import IdempotencyKey
 from incidents.models.room.job import ATTEMPTS, Job, JobKind, JobState, LeaseLost, Queue
 from incidents.models.site.policy_report import PolicyReport
 from incidents.storage import devices, live, meters, store
@@ -200,6 +201,7 @@ def _forget() -> None:
     PolicyReport.objects.forget_old()
     bundling.forget_old()
     Upload.objects.filter(created_at__lt=now - timedelta(days=7)).delete()
+    IdempotencyKey.objects.filter(expires_at__lt=now).delete()
 
 
 def _again_or_fail(job: Job, cause: str) -> None:

@@ -16,6 +16,7 @@ from django.db import transaction
 
 from incidents.actions.members import end_links
 from incidents.errors import Refused
+from incidents.models.people.access_token import AccessToken, IdempotencyKey
 from incidents.models.people.membership import Membership, Role
 from incidents.models.people.notification import MailChoice, Notification
 from incidents.models.people.sign_in import SignIn
@@ -55,6 +56,8 @@ def close_account(user: User) -> None:
             live.tell(room.pk, "members")
         for kept in (EmailAddress, Authenticator, SocialAccount, Notification, MailChoice, UserSession, SignIn):
             kept.objects.filter(user=user).delete()
+        for made in (AccessToken, IdempotencyKey):
+            made.objects.filter(owner=user).delete()
         user.username, user.first_name, user.last_name, user.email = f"former-member-{user.pk}", "", "", ""
         user.is_active = user.is_staff = user.is_superuser = False
         user.set_unusable_password()

@@ -201,6 +201,7 @@ def _unused(doing: Deed, client_id: str | None) -> str | None:
 
 
 def _written(doing: Deed, note: Note) -> Note:
+    note.program = doing.room.program.label if doing.room.program else None
     note.save()
     NoteVersion.objects.create(
         note=note, number=note.version, text=note.text, author=note.author, made_at=note.created_at

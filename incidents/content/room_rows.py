@@ -121,6 +121,7 @@ LEFT_OUT = {
     "sharelink": "a secret of the other site",
     "shareopening": "who opened a secret link",
     "uploadtoken": "a secret of the other site",
+    "accesstoken": "a secret of the other site",
     "invitation": "a secret of the other site, and an address",
     "givelink": "a secret of the other site",
     "quarantinedfile": "nobody has taken it in",

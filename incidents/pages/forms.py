@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 from django import forms
 from django.utils import timezone
 
+from incidents.actions.access_tokens import LONGEST_DAYS
 from incidents.content.moments import MomentField, zones
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import CorrectedField
 from incidents.models.judging.case import MarkerKind
 from incidents.models.judging.site_name import NameKind
+from incidents.models.people.access_token import Scope
 from incidents.models.people.membership import Role, Team
 from incidents.models.room.incident import Incident, RoomSeverity
 from rules.case.site_names import problem_of_name, problem_of_text
@@ -380,6 +382,22 @@ class MemberForm(UnknownIsNone):
 class TokenForm(UnknownIsNone):
     label = forms.CharField(max_length=100, label="For which machine")
     hours = forms.IntegerField(min_value=1, max_value=24 * 14, initial=24, label="Valid for hours")
+
+
+class AccessTokenForm(UnknownIsNone):
+    """A token for a program, in all rooms of the person or in one."""
+
+    label = forms.CharField(max_length=100, label="For which program")
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices, label="It may", widget=forms.CheckboxSelectMultiple, initial=[Scope.READ]
+    )
+    room = forms.CharField(
+        max_length=80,
+        required=False,
+        label="In one room only",
+        widget=forms.TextInput(attrs={"placeholder": "the last part of its address; empty: all my rooms"}),
+    )
+    days = forms.IntegerField(min_value=1, max_value=LONGEST_DAYS, initial=90, label="Valid for days")
 
 
 def values_of_incident(incident: Incident) -> dict[str, Any]:

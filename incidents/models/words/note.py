@@ -30,6 +30,8 @@ class Note(models.Model):
     lane = models.CharField(max_length=200, null=True, blank=True)  # as the timeline names it in addresses
     lane_label = models.CharField(max_length=200, null=True, blank=True)  # its label when the note was written
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    # Label of the access token by which a program wrote it for its author; NULL if the author did.
+    program = models.CharField(max_length=100, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     # Id that the writer's page gave the note before it was stored: a post repeated after a lost response has the same.
     client_id = models.CharField(max_length=36, null=True, blank=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from django.urls import path
 
 from incidents.pages.addresses import ROOM
-from incidents.pages.people import accounts, activity, devices, views
+from incidents.pages.people import access_tokens, accounts, activity, devices, views
 from incidents.pages.shell import open_page, page
 
 urlpatterns = [
     path("join/<str:token>/", open_page(views.join), name="join"),
     path("first/<str:token>/", open_page(accounts.first_admin), name="first-admin"),
     path("account/devices/", page(devices.devices), name="devices"),
+    path("account/tokens/", page(access_tokens.tokens), name="access-tokens"),
     path("account/close/", page(accounts.close), name="account-close"),
     path("healthz", accounts.healthz, name="healthz"),
     path(ROOM + "members/", page(views.members), name="members"),
