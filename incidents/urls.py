@@ -12,6 +12,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 import incidents.pages
 from incidents.doors import policy_reports
+from incidents.doors.rest.description import reference
 
 
 def _of_pages() -> list[URLPattern]:
@@ -22,6 +23,8 @@ def _of_pages() -> list[URLPattern]:
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/", reference, name="api-reference"),
+    path("api/v1/", include("incidents.doors.rest.urls")),
     path("api/", include("incidents.doors.api.registry")),
     path("policy-reports", policy_reports.take, name="policy-reports"),
     *_of_pages(),

@@ -25,6 +25,7 @@ from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
 
+from incidents.content import problems
 from incidents.doors.uploads import Receive, Scope, Send, asked, user_of
 from incidents.errors import NoSpace, NotAMember, Refused, TooLarge
 from incidents.storage.database import AWAY
@@ -155,7 +156,10 @@ def _too_large(most: int) -> TooLarge:
 async def _refuse(scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:
     """Answer with the reason, as JSON where programs ask, then throw away for a moment what still arrives."""
     log.info("body.refused", status=refused.status, path=scope["path"][:60])
-    if scope["path"].startswith("/api/"):
+    if problems.wanted_at(scope["path"]):
+        kind = problems.MEDIA_TYPE.encode()
+        body = json.dumps(problems.problem(refused.status, refused.message)).encode()
+    elif scope["path"].startswith("/api/"):
         kind, body = b"application/json", json.dumps({"error": refused.message}).encode()
     else:
         page = partial(render_to_string, "413.html", {"words": refused.message})

@@ -20,6 +20,7 @@ from django.utils.cache import add_never_cache_headers
 
 from incidents import access
 from incidents.access import Right, Room
+from incidents.content import problems
 from incidents.content.moments import zone_of
 from incidents.errors import FactorNeeded, NotAMember, Refused, WrongSecret
 from incidents.models.evidence.artifact import ArtifactState
@@ -129,7 +130,10 @@ def away(request: HttpRequest, why: str) -> HttpResponse:
     log.warning("views.database_away", path=request.path, why=why)
     again = request.method == "GET" and not is_part(request)
     answer: HttpResponse
-    if wants_json(request):
+    if problems.wanted_at(request.path):
+        answer = JsonResponse(problems.problem(503, f"{AWAY_WORDS} Try again in a moment."), status=503)
+        answer["Content-Type"] = problems.MEDIA_TYPE
+    elif wants_json(request):
         answer = JsonResponse({"error": f"{AWAY_WORDS} Try again in a moment."}, status=503)
     else:
         answer = HttpResponse(render_to_string("503.html", {"words": AWAY_WORDS, "again": again}), status=503)

@@ -115,6 +115,12 @@ def test_programs_get_json() -> None:
     assert "larger than" in json.loads(answer.body)["error"]
 
 
+def test_callers_of_the_rest_api_get_a_problem() -> None:
+    answer = ask("/api/v1/rooms", {"content-length": str(3 * MIB)}, endless(3))
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (json.loads(answer.body)["status"], "larger than" in json.loads(answer.body)["detail"]) == (413, True)
+
+
 def test_bodies_up_to_the_limit_arrive_whole() -> None:
     for headers in (CHUNKED, {"content-length": str(MIB - bodies.AROUND)}):
         answer = ask("/accounts/login/", headers, [b"x" * (MIB - bodies.AROUND)])

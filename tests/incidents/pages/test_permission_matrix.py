@@ -55,6 +55,7 @@ from tests.incidents.pages.conftest import NOTE, Judged, make_judged
 LEFT_OUT = {
     "admin/": "Django's administration asks for staff itself",
     "accounts/": "allauth: sign-in, nothing of a room",
+    "api/v1/": "its own matrix, by operations: tests/incidents/doors/rest/test_matrix.py",
 }
 
 # From least to most; whoever stands later may all that those before may.
@@ -408,6 +409,13 @@ MATRIX: dict[str, list[Row]] = {
     "account-close": [Row(None, ok=(302,), args=nothing), Row(None, "post", (302,), nothing, {"username": "?"})],
     # Everybody sees and ends their own only (test_devices.py).
     "devices": [Row(None, args=nothing), Row(None, "post", (404,), nothing, {"do": "end", "device": "0"})],
+    # Everybody sees and revokes their own only (test_access_tokens.py).
+    "access-tokens": [
+        Row(None, args=nothing),
+        Row(None, "post", (422,), nothing, {"label": "the dashboard"}),
+        Row(None, "post", (404,), nothing, {"do": "revoke", "token": "0"}),
+    ],
+    "api-reference": [Row("open", args=nothing, anonymous=200)],
     "notifications": [Row(None, args=nothing), Row(None, "post", (302,), nothing, {"do": "all"})],
     # The note is an investigator's own: leads may change it, another investigator may not (test_notes.py).
     "note": [

@@ -1,0 +1,11 @@
+"""The whole API: every operation of this folder. Whoever describes or serves it takes it from here."""
+
+from __future__ import annotations
+
+from incidents.doors.rest import asking, evidence, judging, notes, requests, rooms
+from incidents.doors.rest.api import api
+
+for _of in (rooms, evidence, judging, notes, requests, asking):
+    api.add_router("", _of.router)
+
+__all__ = ["api"]
