@@ -1,4 +1,4 @@
-"""Keep regular expressions compiled from one start to the next, as Python keeps byte code (decision 0024).
+"""Keep regular expressions compiled from one start to the next, as Python keeps byte code (decision 0025).
 
 Importing the parsers and rules compiles some 1,500 expressions, which takes half a second of each process. What a module
 compiles while it is imported is kept in one file, under its text and flags, and so is what `compile_own` compiles. Anything else is
