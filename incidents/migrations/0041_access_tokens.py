@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('incidents', '0039_room_bundles'),
+        ('incidents', '0040_follow_ups_found'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
