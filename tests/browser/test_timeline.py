@@ -277,6 +277,7 @@ def test_a_wait_that_leads_to_another_clock_is_told_in_words(ada: Page, exhibit:
     room = new_room(ada, exhibit.url, "Orders wait for the other host")
     for name, host in (("client.txt", "web1"), ("server.txt", "db1")):
         ada.goto(f"{room}evidence/add/")
+        ada.locator("#known > summary").click()
         ada.locator("#say").get_by_label("Host").fill(host)
         ada.locator("input[type=file]").first.set_input_files(str(RECORDED / name))
         ada.locator(".sending a", has_text=name).wait_for()
@@ -354,6 +355,7 @@ def test_without_scripts_the_timeline_is_a_picture(ada: Page, sample_room: str) 
 def add_evidence(page: Page, room: str, folder: Path, name: str, text: str, host: str) -> None:
     (folder / name).write_text(text)
     page.goto(f"{room}evidence/add/")
+    page.locator("#known > summary").click()
     page.locator("#say").get_by_label("Host").fill(host)
     page.locator("input[type=file]").first.set_input_files(str(folder / name))
     page.locator(".sending a", has_text=name).wait_for()
