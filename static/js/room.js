@@ -147,7 +147,7 @@
   document.addEventListener("click", (event) => {
     if (!event.target.closest("[data-whole]")) return;
     columns.classList.add("whole");
-    document.querySelectorAll(".shows > ol > .observation a")[3]?.focus();
+    document.querySelector(".shows > ol > .observation:nth-child(4) .t > a")?.focus();
   });
 
   // "all" unfolds what the page holds already.
