@@ -41,7 +41,10 @@ def steps(outlook: Outlook, asked: Mapping[str, EvidenceRequest]) -> list[Step]:
     made = []
     if outlook.verdict.state == "cause":
         remedies = ((claim, claim.remedies[0][0]) for claim in outlook.carriers if claim.remedies and claim.key)
-        made = [Step(_clause(text), "", "", "", text, finding_key=claim.key) for claim, text in remedies][:1]
+        made = [
+            Step(_clause(text), claim.layer_name, str(claim.raw.get("host") or ""), "", text, finding_key=claim.key)
+            for claim, text in remedies
+        ][:1]
     return [*made, *(_of_ask(ask, asked.get(ask.id)) for ask in outlook.best_asks)][:MOST]
 
 

@@ -140,12 +140,25 @@ def _small(value: float | None, unit: str, name: str, n: int, part: float | None
     """Write the second line below a magnitude: what is counted, which share it is, or how often."""
     word = _UNIT_NAMES.sub("", name).replace("_", " ")
     if unit in ("", "count") or unit in _SIZES:
-        return word.removesuffix("s") if value == 1 and unit == "count" else word
+        return _single(word) if value == 1 and unit == "count" else word
     if unit in ("%", "pct"):
         return word
     if part is not None:
         return f"{figure(100 * part, '%')} of it"
     return f"{n:,} times" if n > 1 else ""
+
+
+def _single(word: str) -> str:
+    """Return the word for one of what is counted.
+
+    >>> [_single(word) for word in ("processes", "retries", "lines", "switches", "class", "open")]
+    ['process', 'retry', 'line', 'switch', 'class', 'open']
+    """
+    if word.endswith("ies"):
+        return word.removesuffix("ies") + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word.removesuffix("es")
+    return word if word.endswith("ss") else word.removesuffix("s")
 
 
 def _compared(against: Mapping[str, Any], normal: bool) -> str:

@@ -288,6 +288,8 @@ class Ask:
         """Say what to bring in a few words: what the command's first tool prints; else its first part, + n others."""
         if not self.command:
             return self.why
+        if self.command.startswith("say "):  # what a person knows, in words
+            return f"S{self.command[1:]}"
         command = re.sub(r"^(?:date; )?(?:timeout (?:-s \w+ )?\d+ )?", "", self.command)
         first = command.split(" ", 1)[0].rstrip(";").rpartition("/")[2]
         name = next((name for name, kind in kinds().items() if first in kind.tools), "")

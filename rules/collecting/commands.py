@@ -317,6 +317,12 @@ STATEMENTS: Mapping[str, StatementPrompt] = {
 }
 """Every statement that rules read, by name; the room's form lists them."""
 
+SYMPTOM: Mapping[str, str] = {
+    "symptom_bad": "say in the case how long it takes when it is slow",
+    "symptom_normal": "say in the case how long it usually takes",
+}
+"""How to ask for what the case's symptom gives to the rules as a statement (`rules.case.case`)."""
+
 NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ("pmap", "%dism%"): ({_EVERY: "pmap -xs of the process ora_dism_SID"}, SYSADMIN),
     ("vmstat", "apo_kbps"): ({**_VMSTAT, **_BY_PAGES}, SYSADMIN),
@@ -389,7 +395,8 @@ def command(need: Need, os: str | None) -> tuple[str, str]:
     """Return the command that provides what is needed on a system, and who runs it."""
     if need.statement:
         known = STATEMENTS.get(need.statement)
-        return known.ask if known else f"say in the room: {need.statement}", TEAM
+        asked = known.ask if known else SYMPTOM.get(need.statement)
+        return asked or f"say in the room: {need.statement}", TEAM
     commands, who = COMMANDS.get(need.table) or (_of_kinds(need.table), SYSADMIN)
     if need.table == "sqlnet" and any(value == "listener" for _, _, value in need.where):
         return "trace_level_LISTENER = 16 in listener.ora, then reload the listener; back to 0 within 10 minutes", DBA

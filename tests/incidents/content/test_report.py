@@ -246,6 +246,7 @@ def test_what_is_missing_keeps_its_id_until_something_else_is_missing() -> None:
         ("dig @ADDRESS NAME, for each name server of the list, ten times", "dig @ADDRESS NAME"),
         ("date; nstat -asz, twice, 60 s apart", "nstat -asz"),
         ("cat /proc/PID/stack; xyzzy -t", "cat /proc/PID/stack + 1"),
+        ("say which host it is, and how large", "Say which host it is, and how large"),
     ],
 )
 def test_an_ask_is_named_by_what_its_first_tool_prints_else_by_its_first_part(command: str, short: str) -> None:

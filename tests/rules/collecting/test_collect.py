@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from rules.collecting.commands import STATEMENTS, request
+from rules.collecting.commands import STATEMENTS, SYMPTOM, request
 from rules.registry import LIBRARY
 from rules.writing.rule import Need
 from tests.rules.library import shipped_rules
@@ -36,6 +36,14 @@ def read_by_rules() -> set[str]:
 
 def test_the_list_of_statements_is_what_rules_read() -> None:
     assert read_by_rules() == set(STATEMENTS)
+
+
+def test_the_symptom_is_asked_for_in_words() -> None:
+    assert set(SYMPTOM) == OWN
+    for name, words in SYMPTOM.items():
+        asked = request([Need(f"statement:{name}", "statements", statement=name)], None, 3)
+        assert asked.ask == words
+        assert name not in words
 
 
 def test_each_statement_is_asked_for_in_words() -> None:
