@@ -57,6 +57,12 @@ def _in_room(state: str, *names: str) -> list[Shot]:
     return [Shot(name, state, args=(f"{{{state}}}",)) for name in names]
 
 
+def _judged(state: str, *names: str) -> list[Shot]:
+    """Take the room, once its timeline is drawn, and other pages of it."""
+    room = Shot("room", state, args=(f"{{{state}}}",), wait="[data-timeline][data-painted]")
+    return [room, *_in_room(state, *names)]
+
+
 def _full(name: str, *args: str, address: str = "", wait: str = "") -> Shot:
     return Shot(name, "full", address, ("{full}", *args), wait=wait)
 
@@ -145,11 +151,11 @@ SHOTS: list[Shot] = [
     _full("timeline-span", address="?artifact={truss}&from=5&to=5"),
     *_in_room("full", *_ROOM_PAGES),
     # Each state of a verdict; the room that is full has a cause.
-    *_in_room("suspect", "room"),
-    *_in_room("lead", "room", "board", "summary"),
-    *_in_room("undecided", "room", "board", "summary"),
-    *_in_room("cannot-tell", "room", "board", "summary"),
-    *_in_room("nothing-wrong", "room", "board", "summary"),
+    *_judged("suspect"),
+    *_judged("lead", "board", "summary"),
+    *_judged("undecided", "board", "summary"),
+    *_judged("cannot-tell", "board", "summary"),
+    *_judged("nothing-wrong", "board", "summary"),
     *_in_room("unread", "room", "evidence"),
     # Empty, closed, as a viewer sees it.
     *_in_room("empty", "room", *_ROOM_PAGES),
