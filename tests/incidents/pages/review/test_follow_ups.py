@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 from django.test.utils import CaptureQueriesContext
@@ -25,7 +26,7 @@ def room():
     return make_room(make_user("anna"), "Logins take 3.9 s")
 
 
-def listed(room, **asked: object) -> list[str]:
+def listed(room, **asked: Any) -> list[str]:
     """Return the text of each row without its room's title, in their order."""
     page = page_in(client_of(room).get(reverse("follow-ups"), asked))
     return [row.text.split(" Logins")[0] for row in page.select("td.said")]
