@@ -27,7 +27,10 @@ urlpatterns: list[URLPattern] = []
 
 
 SIGN_IN_WORDS = "Sign in first: this address takes the session of a member."
-TOKEN_WORDS = "No token opens this address. Upload tokens send evidence only; everything else takes a member's session."
+TOKEN_WORDS = (
+    "No token opens this address. Upload tokens send evidence only; access tokens read and write under /api/v1/;"
+    " everything else takes a member's session."
+)
 
 
 def resource(view: View) -> View:

@@ -19,6 +19,7 @@ from django.utils.cache import add_never_cache_headers
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.operation import Operation
+from ninja.parser import Parser
 from ninja.security import HttpBearer, SessionAuth
 
 from incidents import access
@@ -66,6 +67,16 @@ class BySession(SessionAuth):
         return Caller(user) if user else None
 
 
+class Strict(Parser):
+    """Refuse a value of the address that is named twice, instead of taking the last in silence."""
+
+    def parse_querydict(self, data: Any, list_fields: list[str], request: HttpRequest) -> Any:
+        twice = sorted(name for name, values in data.lists() if len(values) > 1 and name not in list_fields)
+        if twice:
+            raise HttpError(400, f"{twice[0][:80]} is named twice.")
+        return super().parse_querydict(data, list_fields, request)
+
+
 class Api(NinjaAPI):
     """Ninja's API, in which an operation is called as its function is: the names of a client's methods."""
 
@@ -82,6 +93,7 @@ api = Api(
         "`Idempotency-Key`."
     ),
     urls_namespace="api-v1",
+    parser=Strict(),
     openapi_url=None,
     docs_url=None,
     auth=[ByToken(), BySession()],
@@ -151,7 +163,7 @@ def _no_text(request: HttpRequest, error: DataError) -> HttpResponse:
     return refusal(refused.status, refused.message)
 
 
-def _away(request: HttpRequest, error: Exception) -> HttpResponse:
+def _away(request: HttpRequest, error: Any) -> HttpResponse:
     log.warning("api.database_away", path=request.path, error=str(error))
     return refusal(503, "The database does not answer just now. Try again in a moment.")
 

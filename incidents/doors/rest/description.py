@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from pydantic.json_schema import models_json_schema
 
 from incidents.content.problems import MEDIA_TYPE
-from incidents.doors.rest.once import HEADER, LONGEST
+from incidents.doors.rest.once import HEADER, LONGEST, PATTERN
 from incidents.doors.rest.operations import api
 from incidents.doors.rest.shapes import Problem
 
@@ -73,7 +73,7 @@ _KEY: Json = {
     "name": HEADER,
     "required": False,
     "description": "A new word for each write: the same call under the same word is done once within a day.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"},
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": f"^{PATTERN}$"},
 }
 
 

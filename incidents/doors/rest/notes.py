@@ -62,7 +62,7 @@ def read_note(request: HttpRequest, slug: str, id: Path[Id]) -> dict[str, Any]:
 def write_note(request: HttpRequest, slug: str, said: NewNote, response: HttpResponse) -> Status[Any]:
     """Write a note. It never is a verdict: rules judge, and people argue on the board."""
     room = entered(request, slug, Right.NOTE)
-    place = {
+    place: dict[str, Any] = {
         "finding_key": said.finding,
         "artifact": said.artifact,
         "lines": _range("line", said.line_from, said.line_to),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import wraps
@@ -22,6 +23,7 @@ from incidents.models.people.access_token import REPLAYED_FOR, IdempotencyKey
 
 HEADER = "Idempotency-Key"
 LONGEST = 200
+PATTERN = "[!-~]+"
 #: Says in an answer that it was given before.
 REPLAYED = "Idempotent-Replayed"
 
@@ -40,8 +42,8 @@ def once(operation: Operation) -> Operation:
         key = request.headers.get(HEADER)
         if key is None:
             return operation(request, *args, **kwargs)
-        if not (key.isascii() and key.isprintable() and 1 <= len(key) <= LONGEST):
-            raise Refused(f"{HEADER} has 1 to {LONGEST} ASCII characters.", 422)
+        if len(key) > LONGEST or not re.fullmatch(PATTERN, key):
+            raise Refused(f"{HEADER} is a word of 1 to {LONGEST} ASCII characters, without blanks.", 422)
         with transaction.atomic():
             row = _locked(request, key)
             if row.status is None:

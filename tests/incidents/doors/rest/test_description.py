@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 import schemathesis
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import transaction
+from django.db import close_old_connections, transaction
 from django.test import Client, override_settings
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
@@ -84,9 +86,15 @@ def made(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest
 
 
 @pytest.fixture
-def filled(db: None, made: Filled, evidence: Path) -> Filled:
+def filled(db: None, made: Filled, evidence: Path) -> Iterator[Filled]:
+    """The room as it was made. A request that ends leaves the transaction of the test open, as with Django's client."""
     shutil.copytree(made.folder, evidence, dirs_exist_ok=True)
-    return made
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield made
+    for signal in signals:
+        signal.connect(close_old_connections)
 
 
 #: Calls of one operation with what fits, and with what does not.
@@ -110,16 +118,23 @@ BOUNDED = settings(
     "name", sorted(one["operationId"] for ways in description.document()["paths"].values() for one in ways.values())
 )
 def test_schemathesis_finds_nothing(name: str, mode: schemathesis.GenerationMode, filled: Filled):
-    schema = schemathesis.openapi.from_dict(description.document())
+    document = copy.deepcopy(description.document())
+    for ways in document["paths"].values():
+        for one in ways.values():
+            del one["security"]  # each call shows a token that is right; test_matrix.py has the others
+    schema = schemathesis.openapi.from_dict(document)
     schema.app = get_wsgi_application()
     operation = schema.find_operation_by_id(name)
     # A word that names no room would end every call at its first line.
     ids = {"slug": filled.slug, "number": 1, "id": filled.request if "request" in name else filled.note}
     path = {one.name: ids[one.name] for one in operation.path_parameters}
-    checks = [CHECKS.get_one(check) for check in NAMES]
+    given_all: dict[str, Any] = {"path_parameters": path}
+    if name == "upload":
+        given_all["body"] = b"a line"  # whatever bytes are sent, none of them are wrong
+    checks: list[Any] = CHECKS.get_by_names(NAMES)
 
     @BOUNDED
-    @given(case=operation.as_strategy(generation_mode=mode, path_parameters=path))
+    @given(case=operation.as_strategy(generation_mode=mode, **given_all))
     def calls(case: schemathesis.Case) -> None:
         with transaction.atomic():
             case.call_and_validate(headers={"Authorization": f"Bearer {filled.token}"}, checks=checks)

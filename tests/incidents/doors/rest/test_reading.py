@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -26,7 +27,7 @@ def client_of_viewer(judged: Judged) -> Client:  # noqa: F811
     return program(judged.viewer.user)
 
 
-def items(client: Client, address: str, **asked: object) -> list[dict]:
+def items(client: Client, address: str, **asked: Any) -> list[dict]:
     answer = client.get(address, asked)
     assert answer.status_code == 200, answer.content
     return answer.json()["items"]
@@ -258,6 +259,7 @@ def test_a_page_that_is_none_is_refused_by_name(asked: dict[str, str]):
         ("get", "/api/v1/", 404),
         ("put", "/api/v1/rooms", 405),
         ("get", "/api/v1/rooms/no-such-room", 404),
+        ("get", "/api/v1/rooms?page=1&page=2", 400),
         ("get", "/api/v1/rooms/a\x00b/notes", 400),
         ("get", f"/api/v1/rooms/x/notes/{9**30}", 422),
     ],
