@@ -25,7 +25,7 @@ from rules.observers.frames import NAMED_FRAMES, ON_THE_WAY, SUFFIX, callers_fir
 from rules.observers.log_times import KERNEL_REPORT, quoted
 from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
 from rules.observers.thread_stacks import SWITCH
-from rules.signatures.signatures import recognise
+from rules.signatures.signatures import Seen, recognise
 
 ROWS = 20_000
 """Maximum number of first lines of reports of one artifact that are looked at."""
@@ -49,8 +49,30 @@ REPORT = re.compile(
 )
 """What the kernel of Linux reports of a task or processor that stands still, or of tasks when it was asked to."""
 
-FRAME = re.compile(r"(?:^|\s|RIP: 0010:)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
-"""A function in a call trace of a log."""
+FRAME = re.compile(r"(?:^|[\s(]|RIP: 0010:)(?:\? )?([A-Za-z_.][\w.$]*)\+0x[0-9a-f]+/0x[0-9a-f]+")
+"""A function in a call trace of a log; 32-bit ARM names each as the caller of the one before: `(schedule) from (io_wait+0x1/0x2)`."""
+
+INTERRUPTED = re.compile(
+    r"--- ?(?:interrupt|Exception): \w+ at (?P<at>[A-Za-z_.][\w.$]*)\+0x"
+    r"|[\s(](?:__irq_svc|__irq_usr|el1_irq|el1h_64_irq(?:_handler)?|ext_int_handler|io_int_handler|(?:asm_)?sysvec_\w+"
+    r"|(?:smp_)?apic_timer_interrupt|asm_common_interrupt|handle_int)\+0x"
+)
+"""Where an interrupt began, for which not all processors have a mark: what stands above it is of the interrupt that reports."""
+
+REPORTING = frozenset(
+    """
+    sched_show_task show_stack show_regs dump_stack dump_stack_lvl __dump_stack dump_backtrace unwind_backtrace
+    nmi_cpu_backtrace nmi_trigger_cpumask_backtrace arch_trigger_cpumask_backtrace rcu_dump_cpu_stacks print_cpu_stall
+    check_cpu_stall rcu_check_callbacks rcu_sched_clock_irq rcu_pending watchdog_timer_fn update_process_times
+    tick_sched_handle tick_sched_timer tick_nohz_handler tick_periodic tick_handle_periodic __run_hrtimer
+    __hrtimer_run_queues hrtimer_run_queues hrtimer_interrupt __timer_interrupt timer_interrupt
+    local_apic_timer_interrupt smp_apic_timer_interrupt __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt
+    asm_sysvec_apic_timer_interrupt apic_timer_interrupt arch_timer_handler_phys arch_timer_handler_virt
+    handle_percpu_devid_irq generic_handle_irq generic_handle_domain_irq __handle_domain_irq handle_domain_irq
+    gic_handle_irq restore_check_irq_replay
+    """.split()
+)
+"""Functions of the clock's interrupt in which a stall or lockup is found and printed (kernel/rcu/tree_stall.h, kernel/watchdog.c)."""
 
 IN_MODULE = re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(\w+)")
 """The module behind a function of a call trace."""
@@ -70,7 +92,7 @@ CALLERS = 2
 
 HARDWARE = re.compile(r"\bHardware name: (?P<name>\S.*)")
 WORK = re.compile(r"\bWorkqueue: (?P<queue>\S+) (?P<work>\S+)")
-TICKS = re.compile(r"(?:^|\s)(?P<cpu>\d+)-\S{1,6}:? \((?P<ticks>\d+) ticks this GP\)")
+TICKS = re.compile(r"(?:^|\s)(?P<cpu>\d+)-\S{1,6}:? \((?:(?P<ticks>\d+) ticks this GP|\d+ GPs behind)\)")
 PERIOD = re.compile(r"\((?:detected by \d+, )?t=(?P<jiffies>\d+) jiffies\b(?:.*\bncpus=(?P<ncpus>\d+))?")
 
 LEVEL = r"^rcu: (?:INFO: )?"
@@ -97,8 +119,10 @@ class Below:
     """Line, text and parts of the lines `task`, `kernel`, `hardware`, `work` and `period`."""
     modules: list[str] = field(default_factory=list)
     """Modules of the kernel in which the functions of the trace are, leaf first."""
-    ticks: list[tuple[int, int, int]] = field(default_factory=list)
-    """Line, processor, and ticks that it got in the period."""
+    found_by: list[str] = field(default_factory=list)
+    """Functions of the clock's interrupt that found the stall: they say that it is one, not where it is."""
+    ticks: list[tuple[int, int, int | None]] = field(default_factory=list)
+    """Line, processor, and ticks that it got in the period (None where the kernel says only that it is behind)."""
 
 
 @dataclass
@@ -166,10 +190,18 @@ def _below(case: CaseTables, row: Mapping[str, Any]) -> Below:
         if "IRQ>" in text:
             interrupted = "</IRQ>" not in text
         _take_head(below, line, text)
+        if begins := INTERRUPTED.search(text):
+            interrupt |= {k: v for k, v in sure.items() if k not in interrupt}
+            sure.clear()
+            if begins["at"]:
+                sure[begins["at"]] = line
+            continue
         here = PROCESSOR_AT.search(text)
         held = at if here else guessed if " ? " in f" {text}" else interrupt if interrupted else sure
         for name in FRAME.findall(text):
-            if name not in SWITCH:
+            if SUFFIX.sub("", name) in REPORTING:
+                below.found_by.append(name)
+            elif name not in SWITCH:
                 held.setdefault(name, line)
         if held is sure and (module := IN_MODULE.search(text)):
             below.modules.append(module[1])
@@ -188,7 +220,7 @@ def _take_head(below: Below, line: int, text: str) -> None:
         if name not in below.head and (found := pattern.search(text)):
             below.head[name] = line, text, {k: v for k, v in found.groupdict().items() if v}
     if found := TICKS.search(text):
-        below.ticks.append((line, int(found["cpu"]), int(found["ticks"])))
+        below.ticks.append((line, int(found["cpu"]), int(found["ticks"]) if found["ticks"] else None))
 
 
 def _report(what: str, held: Sequence[Reported], share: float, told_s: float) -> Sighting:
@@ -236,9 +268,14 @@ def _report(what: str, held: Sequence[Reported], share: float, told_s: float) ->
         of_s=told_s if longest is not None else None,
         share=None if longest is not None else share,
         n=len(rows),
-        seen=(*at, {"log": str(rows[0]["text"])}),
+        seen=(*at, *_stall_names(below), {"log": str(rows[0]["text"])}),
         beside="; ".join(filter(None, (_period(below), _task(below)))) or None,
     )
+
+
+def _stall_names(below: Below) -> tuple[Seen, ...]:
+    """Return the names of the functions that printed the stall, if nothing else is known of it."""
+    return () if below.frames else tuple({"stack": name} for name in below.found_by[:NAMED_FRAMES])
 
 
 def _called_by(held: Sequence[Reported]) -> str:
@@ -264,22 +301,34 @@ def _callers(frames: Sequence[str]) -> tuple[str, ...]:
 def _processors(below: Below) -> str:
     """Return in words which processors a stall of RCU names."""
     cpus = [cpu for _, cpu, _ in below.ticks]
-    if not cpus:
-        return "A processor or task"
+    return _named(cpus) if cpus else "A processor or task"
+
+
+def _named(cpus: Sequence[int]) -> str:
+    """Return the names of processors in words.
+
+    >>> _named([3]), _named([0, 1]), _named([0, 1, 2, 3])
+    ('CPU 3', 'CPUs 0 and 1', 'CPUs 0, 1 and 2 more')
+    """
     if len(cpus) == 1:
         return f"CPU {cpus[0]}"
-    shown = cpus if len(cpus) <= NAMED_CPUS else cpus[: NAMED_CPUS - 1]
+    shown = list(cpus if len(cpus) <= NAMED_CPUS else cpus[: NAMED_CPUS - 1])
     more = f"{len(cpus) - len(shown)} more" if len(cpus) > len(shown) else str(shown.pop())
     return f"CPUs {', '.join(map(str, shown))} and {more}"
 
 
 def _period(below: Below) -> str:
     """Return the ticks of the processors in the period of a stall: few ticks mean that they did not run, or took no interrupt."""
-    if not below.ticks or "period" not in below.head:
+    if "period" not in below.head:
         return ""
-    least, most = (f(ticks for _, _, ticks in below.ticks) for f in (min, max))
+    known = [ticks for _, _, ticks in below.ticks if ticks is not None]
+    if not known:
+        return f"a period of {int(below.head['period'][2]['jiffies']):,} jiffies"
+    least, most = min(known), max(known)
     ticks = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    each = " each" if len(below.ticks) > 1 else ""
+    each = " each" if len(known) > 1 else ""
+    if len(known) < len(below.ticks):
+        each += f" of {_named([cpu for _, cpu, ticks in below.ticks if ticks is not None])}"
     parts = below.head["period"][2]
     of = f", on {int(parts['ncpus']):,} processors" if "ncpus" in parts else ""
     return f"{ticks} ticks{each} in a period of {int(parts['jiffies']):,} jiffies{of}"

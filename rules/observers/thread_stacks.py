@@ -86,6 +86,9 @@ FOR_A_LIVING = re.compile(
 SWITCH = frozenset(
     """
     __schedule schedule schedule_timeout io_schedule schedule_preempt_disabled io_schedule_timeout
+    schedule_timeout_interruptible schedule_timeout_killable schedule_timeout_uninterruptible schedule_timeout_idle
+    schedule_hrtimeout schedule_hrtimeout_range schedule_hrtimeout_range_clock freezable_schedule
+    freezable_schedule_timeout schedule_rtlock context_switch __switch_to __switch_to_asm _switch
     swtch swtch_to resume _resume_from_idle mi_switch sleepq_switch sleepq_wait sleepq_wait_sig sleepq_timedwait
     sleepq_timedwait_sig sleepq_catch_signals
     """.split()

@@ -115,3 +115,55 @@ def test_a_wait_for_a_lock_is_told_with_its_caller_and_the_kernel() -> None:
     (both,) = seen(two)
     assert ", called by" not in both.headline, "they come from different places"
     assert "reported 2 times" in both.headline
+
+
+def test_a_processor_that_is_only_behind_is_named_too() -> None:
+    """RCU says `GPs behind` of a processor that passed none of its grace periods, and ticks of one that is idle."""
+    (made,) = seen(
+        "rcu_sched detected stalls on CPUs/tasks:\n\t4-...: (7 GPs behind) idle=b1c/0/0 softirq=11/11 fqs=0\n"
+        "\t6-...: (2 ticks this GP) idle=0a0/0/0 softirq=9/9 fqs=0\n\t(detected by 1, t=6004 jiffies, g=8, c=7, q=2)"
+    )
+    assert made.headline.startswith("CPUs 4 and 6 were stuck, as the kernel reports")
+    assert made.beside == "2 ticks of CPU 6 in a period of 6,004 jiffies"
+    (made,) = seen(
+        "rcu_sched self-detected stall on CPU\n\t17-...: (1 GPs behind) idle=a0b/1/0\n\t (t=2100 jiffies g=2 c=1)"
+    )
+    assert (made.headline.split(",")[0], made.beside) == ("CPU 17 was stuck", "a period of 2,100 jiffies")
+
+
+POWER = """
+watchdog: CPU 9 soft lockup - CPU#9 stuck for 23s! [pollerd:77]
+Call Trace:
+[c0001] [c0002] sched_show_task+0x10c/0x118 (unreliable)
+[c0001] [c0002] tick_sched_handle.isra.14+0x60/0x6c
+[c0001] [c0002] handle_thing+0xac/0xc4
+--- interrupt: 901 at spin_on_device+0x24/0x60
+[c0001] [c0002] poll_device+0x54/0x70
+"""
+ARM = """
+watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [pollerd:77]
+[<c0101>] (gic_handle_irq) from [<c0102>] (__irq_svc+0x6c/0x90)
+[<c0102>] (__irq_svc) from [<c0103>] (spin_on_device+0x24/0x60)
+[<c0103>] (spin_on_device) from [<c0104>] (poll_device+0x54/0x70)
+"""
+
+
+@pytest.mark.parametrize("text", [POWER, ARM])
+def test_the_interrupted_code_is_the_place_on_processors_without_marks(text: str) -> None:
+    (made,) = seen(text)
+    assert "was stuck in spin_on_device for" in made.headline
+    assert [s.get("stack") for s in made.seen[:2]] == ["spin_on_device", "poll_device"]
+
+
+def test_callers_of_32_bit_arm_are_the_place_of_a_blocked_task() -> None:
+    (made,) = seen(
+        "INFO: task mover:12 blocked for more than 120 seconds.\n[<c1>] (__schedule) from [<c2>] (schedule+0x50/0xa8)\n"
+        "[<c2>] (schedule) from [<c3>] (btrfs_wait_ordered_range+0x1/0x2 [btrfs])"
+    )
+    assert made.headline.startswith("mover was blocked in btrfs_wait_ordered_range for more than 2 min 0 s")
+
+
+@pytest.mark.parametrize("switch", ["__switch_to", "context_switch", "schedule_hrtimeout_range_clock"])
+def test_the_switch_to_another_task_is_no_place(switch: str) -> None:
+    (made,) = seen(f"INFO: task mover:12 blocked for more than 120 seconds.\n {switch}+0x1/0x2\n bit_wait_io+0x1/0x2")
+    assert "blocked in bit_wait_io" in made.headline
