@@ -57,6 +57,9 @@ def _recognised(head: Head, command: str | None, kinds: Collection[str] | None, 
                 if head.whole:  # else a block's end would split a pair of lines
                     better = tried
                 continue
+            if step == "logged":  # the stack is the evidence; the log's format would read its lines as messages
+                better = tried
+                continue
             if tried.strength > (better or best).strength + (-GAIN if sure and better is None else GAIN):
                 better = tried
         if better is None:

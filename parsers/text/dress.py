@@ -25,6 +25,7 @@ MOST = 0.6
 """Minimum share of filled lines that have a prefix; programs wrap quoted lines and leave the rest bare."""
 
 NEARLY_ALL = 0.9
+HALF = 0.5
 MIN_NUMBERED = 3
 FEW = 200
 """Maximum number of lines that are undressed one by one: that takes no longer than one call of Polars."""
@@ -33,6 +34,27 @@ FEW_NAMED = 2
 
 MIN_DOUBLED = 5
 """Minimum number of different lines that must stand twice."""
+
+
+LOGGED = (
+    r"^(?:[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{8,18}(?:Z|[+-][0-9:]{4,5})?)"
+    r"(?: (?:stdout|stderr) [FP]| \S{1,64} [A-Za-z][\w./@-]{0,63}(?:\[[0-9]{1,10}\])?:)(?: |$)"
+)
+"""What the system's log (syslog, journal) or the log of a container puts in front of each line that a program printed."""
+
+STACK_HEAD = re.compile(
+    r"[ \t]*(?:goroutine [0-9]+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|(?:Current thread|Thread) 0x[0-9a-f]+ .{0,80}\(most recent"
+    r'|"[^"]{1,200}" (?:#[0-9]+ |daemon |prio=)|Thread [0-9]+ \(|Full thread dump|Found (?:one|[0-9]+) Java-level deadlock'
+    r"|#[0-9]+[ \t]+0x[0-9a-f]+ in |Traceback \(most recent|SIGQUIT: quit|PC=0x[0-9a-f]+ m=)"
+)
+"""The first line of a stack that a program prints of itself."""
+
+STACK_LINE = re.compile(
+    r"[ \t]*(?:at \S|- |File \"|#[0-9]+[ \t]|created by \S|java\.lang\.Thread\.State|\S+\.(?:go|s|c|py|rb):[0-9]"
+    r"|[A-Za-z_][^\s(]*(?:\(\*?[\w.\[\]]+\)\.[^\s(]*)?\(.*\)(?: \+0x[0-9a-f]+)?$)"
+    r"|[ \t]{4,}\S|[ \t]*$"
+)
+"""Lines below such a head."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +96,9 @@ STEPS: dict[str, Step] = {
             (r"&amp;|&#38;", "&"),
         ),
     ),
+    "frames": Step("marks and blanks in the numbers of frames", ((r"^[ \t]*(?:\\# ?|# )", "#"),)),
+    "code": Step("marks of code around each line", ((r"^ {0,3}`{1,3}", ""), (r"`{1,3}[ \t]*$", ""))),
+    "logged": Step("the stamp and the program of a log in front of a stack", ((LOGGED, ""),)),
     "mail": Step("quotes of mail", ((r"^(?: {0,3}>)+ ?", ""),)),
     "tags": Step("tags of a listing", ((TAG_BEFORE, ""), (TAG_BEHIND, ""))),
     "bars": Step("bars in front", ((r"^(?: ?[|¦│])+ ?", ""),)),
@@ -98,11 +123,19 @@ _INDENT = "indent "
 SURE = ("bom", "escapes", "backspaces", "blanks", "invisible", "typography")
 """Steps that remove single characters; no tool writes these characters."""
 
-_PREFIXES = ("mail", "bars", "services", "service", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
+_PREFIXES = ("logged", "mail", "bars", "services", "service", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
 _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.M) for name in (*SURE, "entities")}
 _FRONT = {
     name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
 }
+_AROUND = {
+    "code": re.compile(r" {0,3}`.*`[ \t]*$"),
+    "frames": re.compile(r"[ \t]*(?:\\# ?|# )[0-9]{1,3}[ \t]+0x[0-9a-f]{4,16} in "),
+}
+_LOGGED = re.compile(LOGGED)
+_OF_KERNEL = re.compile(r"^\S+ .{0,40}? kernel: ")
+"""The kernel prints its stacks into the log itself: its stamps and the words around them count."""
+
 _INFO = re.compile(INFO)
 _TAGS = re.compile(rf"{OPENED}|.*{CLOSED}|[ \t]*<pre\b[^>]*>|.*</pre>[ \t]*$")
 _BRANCH = re.compile(r"[| ]*\|(?:--| +\|)")
@@ -148,6 +181,12 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     if _worn("mail", filled, MOST):
         yield "mail", True
         return
+    for name, share in (("code", MOST), ("frames", HALF)):
+        if sum(1 for line in filled if _AROUND[name].match(line)) > max(1.0, share * len(filled)):
+            yield name, True
+    if _is_logged_stack(filled):
+        yield "logged", True
+        return
     if any(_TAGS.match(line) and not _INFO.match(line) for line in (filled[0], filled[-1])):
         yield "tags", True
     if _is_doubled(lines):
@@ -174,6 +213,22 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
         yield indent, False
     if _SIGNS["entities"].search("\n".join(filled)) and not any(re.match(r"\s*</?[A-Za-z]", x) for x in filled):
         yield "entities", True
+
+
+def _is_logged_stack(filled: Sequence[str]) -> bool:
+    """Return whether a program printed stacks into a log and the lines hold little else.
+
+    >>> front = "Oct 01 22:57:16 box app[7]: "
+    >>> _is_logged_stack([front + "goroutine 5 [select, 9 minutes]:", front + "main.run(0x1)", front + "/app/run.go:3 +0x1"])
+    True
+    >>> _is_logged_stack([front + "goroutine 5 [select, 9 minutes]:", front + "listening", front + "ready"])
+    False
+    """
+    if not _LOGGED.match(filled[0]) or _OF_KERNEL.match(filled[0]) or not _worn("logged", filled, NEARLY_ALL):
+        return False
+    inside = [_LOGGED.sub("", line) for line in filled]
+    heads = sum(1 for line in inside if STACK_HEAD.match(line))
+    return heads > 0 and heads + sum(1 for line in inside if STACK_LINE.match(line)) >= MOST * len(inside)
 
 
 def _is_doubled(lines: Sequence[str]) -> bool:

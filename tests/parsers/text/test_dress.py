@@ -209,3 +209,54 @@ def test_the_name_of_a_service_is_removed_where_it_stands_on_each_line():
     assert list(steps_of([f"shop-db-1  | {said[0]}"])) == [("services", False)], "one line may be a row"
     assert list(steps_of([f"db  | {line}" for line in said])) == [("service", False)]
     assert list(steps_of([f"{name} | 1 | up" for name in ("db", "web")])) == []
+
+
+STACK = """goroutine 31 [semacquire, 75 minutes]:
+sync.runtime_SemacquireMutex(0xc000a1b2c4, 0x0)
+\t/usr/local/go/src/runtime/sema.go:71 +0x3d
+sync.(*Mutex).Lock(0xc000a1b2c0)
+\t/usr/local/go/src/sync/mutex.go:134 +0x109
+example.org/shop/stock.(*Store).Take(0xc000a1b2c0, 0x5)
+\t/src/stock/store.go:88 +0x52
+"""
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "Mar  4 09:12:45 till3 shopd[812]: ",
+        "2024-03-04T09:12:45.123456+0100 till3 shopd[812]: ",
+        "2024-03-04T09:12:45.123456789Z stderr F ",
+    ],
+)
+@pytest.mark.parametrize("tabs", [True, False])
+def test_a_stack_that_a_program_printed_into_a_log_is_read_as_one(front: str, tabs: bool) -> None:
+    """The journal and containers put a stamp before each line; some of them drop the indent."""
+    text = STACK if tabs else STACK.replace("\t", "")
+    rows = read_bytes("".join(f"{front}{line}\n" for line in text.splitlines()).encode()).tables["profile_stacks"]
+    (row,) = rows.to_dicts()
+    assert (row["lwp"], row["state"], row["waited_s"]) == (31, "semacquire, 75 minutes", 4500.0)
+    assert row["frames"][-1] == "example.org/shop/stock.(*Store).Take"
+
+
+def test_a_log_with_a_line_like_a_stack_and_stacks_of_the_kernel_stay_a_log() -> None:
+    front = "Mar  4 09:12:45 till3 shopd[812]: "
+    lines = [STACK.splitlines()[0], "shop is open", "till 3 ready", "till 4 ready", "price list of today read"]
+    assert "logged" not in dict(steps_of([front + line for line in lines]))
+    kernel = "Mar  4 09:12:45 till3 kernel: [  5.1] "
+    assert "logged" not in dict(steps_of([kernel + "Thread 1 (x)", kernel + " at thing(x)"]))
+
+
+GDB = """#0  0x00007f5d0e01 in __lll_lock_wait () from /lib64/libpthread.so.0
+#1  0x00007f5d0f17 in pthread_mutex_lock () from /lib64/libpthread.so.0
+#2  0x0000000000569c14 in take_ticket (of=0x209de50) at till.c:117
+"""
+
+
+@pytest.mark.parametrize(
+    "way", [lambda x: "# " + x[1:], lambda x: "\\\\" + x, lambda x: f"`{x}`", lambda x: f"> # {x[1:]}"]
+)
+def test_frames_that_a_page_marked_up_are_frames(way) -> None:
+    lines = [line.replace("\\\\", "\\") for line in map(way, GDB.splitlines())]
+    (row,) = read_bytes(("\n".join(lines) + "\n").encode()).tables["profile_stacks"].to_dicts()
+    assert row["frames"] == ["__lll_lock_wait", "pthread_mutex_lock", "take_ticket"]

@@ -113,7 +113,7 @@ STYLES = (
         ),
         re.compile(r"[ \t]*(?P<f>[A-Za-z_][^\s({]*(?:\(\*?[\w.\[\]]+\)\.[^\s(]*)?)\(.*\)(?: \+0x[0-9a-f]+)?"),
         (
-            re.compile(r"[ \t]+\S.*:[0-9]+(?: \+0x[0-9a-f]+)?.*"),
+            re.compile(r"[ \t]+\S.*:[0-9]+(?: \+0x[0-9a-f]+)?.*|\S+\.(?:go|s|c|cgo1\.go):[0-9]+(?: \+0x[0-9a-f]+)?"),
             re.compile(
                 r"[ \t]*(?:created by \S+(?: in goroutine [0-9]+)?|\.\.\.(?:additional|[0-9]+) frames elided\.\.\."
                 r"|goroutine running on other thread; stack unavailable)"
