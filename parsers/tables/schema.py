@@ -419,6 +419,7 @@ series TEXT - : label or target
 seq INT - : position in the series, from 1
 elapsed_s NUM s : time taken, NULL for a failure
 cpu_s NUM s : user + sys of time(1)
+sys_s NUM s : sys of time(1), the part of cpu_s in the kernel
 ok BOOL - : it succeeded
 err TEXT - : code of the failure
 contiguous TEXT - : proven, assumed, broken: may values be missing before this one

@@ -26,7 +26,7 @@ from rules.observers.log_steps import absences, named_steps
 from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import handshakes, silences, turns
-from rules.observers.talk import Talk, around, in_vain, owed
+from rules.observers.talk import NO_ANSWER, Talk, around, in_vain, owed, peer, resolver_waits
 from rules.observers.time_limits import time_limits
 from rules.observers.timed_steps import STARTUP
 from rules.observers.traced import calls, middle, on, seen, union
@@ -52,7 +52,7 @@ QUOTED = 60
 """Maximum number of characters of arguments that are quoted."""
 
 TALKS = ("socket", "pipe", "name service", "poll")
-"""Kinds of waits in which somebody was asked before."""
+"""Kinds of waits in which somebody was asked before; so are reads of a descriptor of which nothing is known."""
 
 PARKED = 0.8
 """Minimum part of a thread's time that a lock, sleep or poll holds for the thread to be called parked."""
@@ -115,10 +115,10 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         for _, rows in waits.filter(~pl.col("idle")).group_by(GROUP, maintain_order=True)
     ]
     groups.sort(key=lambda rows: -rows["own_s"][0])
-    said = around(case, [g.row(0, named=True) for g in groups[:MOST] if g["kind"][0] in TALKS])
+    said = around(case, [g.row(0, named=True) for g in groups[:MOST] if _may_talk(g.row(0, named=True))])
     made = _made(case, [g.row(0, named=True) for g in groups[:MOST]])
     polled = [row for g in groups[:MOST] if (row := g.row(0, named=True))["name"] in POLLS]
-    vain = in_vain(case, polled)
+    vain, resolver = in_vain(case, polled), resolver_waits(case, polled)
     for rows in groups:
         worst = rows
         first = worst.row(0, named=True)
@@ -134,7 +134,9 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         headline += talk.words
         whole = spans.get((first["artifact_id"], first["pid"]))
         seconds = union(rows)
-        known_by = seen(first, seconds=round(first["own_s"], 6))
+        at = (first["artifact_id"], first["line_no"])
+        known_by = (NO_ANSWER,) if at in resolver else peer(talk, first, first["own_s"])
+        known_by = (*known_by, *seen(first, seconds=round(first["own_s"], 6)))
         yield Sighting(
             "wait",
             on(first),
@@ -160,8 +162,14 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             seconds=seconds,
             of_s=max(whole, seconds) if whole else None,
             n=rows.height,
-            seen=(*_random(first), *(owed(known_by) if (first["artifact_id"], first["line_no"]) in vain else known_by)),
+            seen=(*_random(first), *(owed(known_by) if at in vain else known_by)),
         )
+
+
+def _may_talk(row: dict[str, Any]) -> bool:
+    return row["kind"] in TALKS or (
+        row["name"] in READ_NAMES and row["path"] is None and row["kind"] not in ("lock", "sleep")
+    )
 
 
 def _random(row: dict[str, Any]) -> tuple[Seen, ...]:

@@ -63,6 +63,10 @@ COMPUTED_S = 1.0
 SUM = 1.02
 """Maximum ratio of the sum of parts to the whole for them to be parts: tools round."""
 
+IN_KERNEL = 2 / 3
+"""Minimum part of a command's processor time in the kernel from which it is the kernel that works, not the program."""
+
+KERNEL: tuple[Seen, ...] = ({"event": "command-in-kernel"},)
 CPU: tuple[Seen, ...] = ({"counter": "request_cpu_pct"},)
 
 
@@ -139,7 +143,7 @@ def _commands(case: CaseTables) -> Iterator[Sighting]:
     """Yield commands by real against user and system."""
     real, cpu = pl.col("elapsed_s"), pl.col("cpu_s")
     known = real.is_between(FELT_S, LONGEST_S) & cpu.is_between(0, 1e3 * LONGEST_S)
-    columns = ["part", "series", "line_no", "line_end", "elapsed_s", "cpu_s", "ok"]
+    columns = ["part", "series", "line_no", "line_end", "elapsed_s", "cpu_s", "sys_s", "ok"]
     groups = (
         case.scan("conn_times", [*PLACE_COLUMNS, *columns], known)
         .group_by(*PLACE_COLUMNS, "series")
@@ -147,7 +151,7 @@ def _commands(case: CaseTables) -> Iterator[Sighting]:
             pl.len().alias("n"),
             real.sum().alias("all_s"),
             cpu.sum().alias("all_cpu_s"),
-            pl.struct("line_no", "line_end", "elapsed_s", "cpu_s").top_k_by("elapsed_s", 3).alias("worst"),
+            pl.struct("line_no", "line_end", "elapsed_s", "cpu_s", "sys_s").top_k_by("elapsed_s", 3).alias("worst"),
         )
         .top_k(MOST, by="all_s")
         .collect(engine="streaming")
@@ -169,6 +173,10 @@ def _commands(case: CaseTables) -> Iterator[Sighting]:
             text += f"{percent(cpu_s, real_s)} was on a processor"
         else:
             text += f"{percent(waited, real_s)} was waiting"
+        kernel_s = top["sys_s"] or 0.0
+        in_kernel = kernel_s >= IN_KERNEL * cpu_s and kernel_s >= HALF * min(real_s, cpu_s)
+        if in_kernel:
+            text += f", {figure(kernel_s, 's')} of it in the kernel"
         if row["n"] > 1:
             text += f" ({row['n']:,} of 0.1 s or more, {figure(row['all_s'], 's')} together)"
         held = min(real_s, cpu_s) if computing else waited
@@ -191,7 +199,7 @@ def _commands(case: CaseTables) -> Iterator[Sighting]:
             share=held / real_s,
             of_s=real_s,
             n=row["n"],
-            seen=CPU if computing and row["all_cpu_s"] >= COMPUTED_S else (),
+            seen=(KERNEL if in_kernel else CPU) if computing and row["all_cpu_s"] >= COMPUTED_S else (),
         )
 
 

@@ -71,8 +71,17 @@ PARKS = frozenset(
 )
 """Calls in which threads without work are parked on a word of their own, or sleep until their next round."""
 
+STUCK_S = 1.0
+"""Minimum seconds in an open call that waits for a mutex after which it is no wait in passing, if the thread worked before."""
+
 RESUMED = "restart_syscall"
 """The call that Linux shows for one that was interrupted by the tracer; its arguments do not name a lock."""
+
+JOIN = re.compile(r"0x[0-9a-f]+, FUTEX_WAIT(?:_BITSET\|FUTEX_CLOCK_REALTIME)?, (?P<tid>[1-9][0-9]{1,6}), NULL(?:, |$)")
+"""A wait of glibc for the end of a thread: the word holds its number until the kernel clears it (pthread_join.c)."""
+
+HELD_MUTEX = re.compile(r"0x[0-9a-f]+, FUTEX_WAIT(?:_PRIVATE)?, 2(?:, NULL|$)")
+"""A wait of glibc for a mutex that somebody holds: 2 means taken, and others wait (nptl/lowlevellock.c)."""
 
 ONE_SHARE = 0.2
 """Share of the only process of a listing: one moment does not tell whether it reads a block or stands."""
@@ -396,6 +405,9 @@ def _open_call(name: str, args: str | None, held: list[dict[str, Any]], threads:
         return None  # the trace was stopped right after it began
     row = max(stamped, key=lambda r: r["ends"] - r["t_local"]) if stamped else held[0]
     who = f"{name}({(args or '')[:80].rstrip(', ')})"
+    joins = JOIN.match(args or "") if name == "futex" else None
+    if joins:
+        who += f", which waits for the end of thread {joins['tid']},"
     count = f" in {len(held):,} threads" if len(held) > 1 else ""
     lasted = f", for at least {figure(longest, 's')} until the trace ends" if longest is not None else ""
     path = re.search(r'"(/[^"]*)"', args or "")
@@ -404,9 +416,13 @@ def _open_call(name: str, args: str | None, held: list[dict[str, Any]], threads:
         seen["path"] = path[1]
     timed: tuple[Seen, ...] = ({**seen, "seconds": longest},) if longest is not None else ()
     worked = longest is not None and bool(row["worked"])
+    mutex = name == "futex" and HELD_MUTEX.match(args or "") and (not row["worked"] or (longest or 0.0) >= STUCK_S)
+    told: tuple[Seen, ...] = ({"event": "waits-for-held-mutex"},) if mutex else ()
+    if joins:
+        told = ({"event": "waits-for-end-of-thread"},)
     return Sighting(
         kind="open-call",
-        subject=who,
+        subject=who.rstrip(","),
         headline=f"{who} was not seen to end{count}{lasted}",
         name="open_s" if longest is not None else "open_count",
         value=longest if longest is not None else float(len(held)),
@@ -421,7 +437,7 @@ def _open_call(name: str, args: str | None, held: list[dict[str, Any]], threads:
         of_s=max(longest, row["ends"] - row["begins"]) if worked and longest is not None else None,
         share=None if worked else min(1.0, len(held) / max(1, threads)),
         n=len(held),
-        seen=(*timed, seen, {"call": name}),
+        seen=(*told, *timed, seen, {"call": name}),
         joins=name,
         short=f"line {row['line_no']}",
     )

@@ -27,12 +27,37 @@ TEXT = re.compile(r"[ -~]{3,}")
 LETTERS = re.compile(r"[A-Za-z]{2}")
 
 
+_NONE, _ONE = r"\\x?0{1,3}", r"\\x?0{0,2}1"
+NAME_QUESTION = re.compile(rf"{_ONE}(?:{_NONE}| ){_NONE}{_ONE}(?:{_NONE}){{5}}(?:{_NONE}|{_ONE})")
+"""Flags and counts of a question to a name server (RFC 1035, 4.1.1): one question, no answer, perhaps EDNS behind it."""
+
+STATEMENT = re.compile(
+    r"(?i)(?:select|insert into|update|delete from|replace into|merge into|with|call|exec(?:ute)?|declare|copy|lock tables?"
+    r"|alter (?:table|index|system)|create (?:table|index|unique)|drop (?:table|index)|truncate(?: table)?|vacuum|analyze) \S"
+    r"|(?:begin|commit|rollback)(?: work| transaction)?;?$"
+)
+"""How the text of a statement for a database begins."""
+
+WEB_REQUEST = re.compile(r"(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS|PROPFIND|REPORT) (?:/|https?://)")
+"""How a request of HTTP/1 begins."""
+
+RESOLVER_POLL = re.compile(r"\[\{fd=\d+, events=POLLIN\}\], 1, (?:5000|3333|6666|10000|2500|1000|2000|3000)\b")
+"""A wait for one datagram with a time limit of the resolver: 5 s, options timeout, and their parts for several servers."""
+
+NEXT = 12
+"""Number of lines below a wait in which the resolver asks anew: it closes the socket and looks at its file before."""
+
+LATE_S = 1.0
+"""Minimum seconds after which a late answer names the other end: what takes less may be its ordinary work."""
+
+
 @dataclass(frozen=True)
 class Said:
-    """A message on a descriptor: its line and the readable part of it."""
+    """A message on a descriptor: its line and the readable part of it, and the payload as the trace prints it."""
 
     line: int
     text: str
+    raw: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,9 +120,53 @@ def _around(rows: list[dict[str, Any]], wait: Mapping[str, Any]) -> Talk:
         return Talk()
     asked, answered = readable(before["data"]), readable(after["data"]) if after else ""
     return Talk(
-        Said(before["line_no"], asked) if asked else None,
+        Said(before["line_no"], asked, str(before["data"])[:2000]) if asked else None,
         Said(after["line_no"], answered) if after and answered else None,
     )
+
+
+NO_ANSWER: Seen = {"event": "name-question-unanswered"}
+
+
+def peer(talk: Talk, wait: Mapping[str, Any], seconds: float | None) -> tuple[Seen, ...]:
+    """Return whom the question before a long wait names, as an event; () where nothing was asked or the wait is short.
+
+    `wait` has `ret`: 0 of a poll says that its time limit ended it.
+    """
+    if talk.asked is None or seconds is None:
+        return ()
+    if NAME_QUESTION.search(talk.asked.raw):
+        return (NO_ANSWER if _ended_by_limit(wait) else {"event": "name-answer-late"},)
+    if seconds < LATE_S:
+        return ()
+    if STATEMENT.match(talk.asked.text):
+        return ({"event": "statement-answered-late"},)
+    return ({"event": "web-request-answered-late"},) if WEB_REQUEST.match(talk.asked.text) else ()
+
+
+def _ended_by_limit(wait: Mapping[str, Any]) -> bool:
+    return wait["ret"] == 0 and wait["name"] not in READ_NAMES
+
+
+def resolver_waits(case: CaseTables, waits: Iterable[Mapping[str, Any]]) -> set[tuple[int, int]]:
+    """Return by artifact and line the polls that a resolver made: its time limit ended them, and it asked anew with a datagram."""
+    listed = [w for w in waits if _ended_by_limit(w) and RESOLVER_POLL.match(str(w["args"] or ""))]
+    if not listed:
+        return set()
+    near = pl.any_horizontal(
+        (pl.col("artifact_id") == w["artifact_id"])
+        & pl.col("pid").eq_missing(pl.lit(w["pid"], pl.Int64))
+        & pl.col("lwp").eq_missing(pl.lit(w["lwp"], pl.Int64))
+        & pl.col("line_no").is_between(w["line_no"] + 1, w["line_no"] + NEXT)
+        for w in listed
+    )
+    made = (pl.col("name") == "socket") & pl.col("args").str.contains(r"AF_INET6?, SOCK_DGRAM")
+    rows = case.scan("syscalls", ["artifact_id", "line_no"], near & made).collect(engine="streaming").rows()
+    return {
+        (w["artifact_id"], w["line_no"])
+        for w in listed
+        if any(a == w["artifact_id"] and w["line_no"] < n <= w["line_no"] + NEXT for a, n in rows)
+    }
 
 
 IN_VAIN: Seen = {"event": "answer-timed-out"}

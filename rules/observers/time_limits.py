@@ -13,7 +13,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import FELT_S, Lines, Sighting, figure, place
-from rules.observers.talk import Talk, around, in_vain, owed
+from rules.observers.talk import NO_ANSWER, RESOLVER_POLL, Talk, around, in_vain, owed, peer, resolver_waits
 from rules.observers.traced import calls, on, seen
 from rules.walking.targets import ACCEPTS
 from rules.walking.threads import OWN_S
@@ -49,7 +49,8 @@ def time_limits(case: CaseTables) -> Iterator[Sighting]:
         return
     rows = pl.concat(kept).join(serving.collect(), on=["artifact_id", "pid"], how="anti", nulls_equal=True)
     # What a loop waits for on its own, without anybody who owes an answer, says nothing.
-    rows = rows.filter(pl.col("target").is_not_null() & ~pl.col("kind").is_in(["sleep", "lock"]))
+    of_resolver = pl.col("args").fill_null("").str.contains(rf"^{RESOLVER_POLL.pattern}")
+    rows = rows.filter((pl.col("target").is_not_null() | of_resolver) & ~pl.col("kind").is_in(["sleep", "lock"]))
     if rows.is_empty():
         return
     whole = dict(rows.group_by("artifact_id").agg(pl.col("limit_s").sum()).iter_rows())
@@ -59,18 +60,22 @@ def time_limits(case: CaseTables) -> Iterator[Sighting]:
     ]
     groups.sort(key=lambda part: -float(part["limit_s"].sum()))
     firsts = [part.row(0, named=True) for part in groups]
-    said, vain = around(case, firsts), in_vain(case, firsts)
+    said, vain, resolver = around(case, firsts), in_vain(case, firsts), resolver_waits(case, firsts)
     for part in groups:
         first = part.row(0, named=True)
         seconds = float(part["limit_s"].sum())
-        talk = said.get((first["artifact_id"], first["line_no"]), Talk())
+        at = (first["artifact_id"], first["line_no"])
+        talk = said.get(at, Talk())
+        owes = (NO_ANSWER,) if at in resolver else peer(talk, first, first["limit_s"])
+        if first["target"] is None and not owes:
+            continue  # what a loop waits for on its own
         more = f", {part.height:,} times, {figure(seconds, 's')} together" if part.height > 1 else ""
         asked = (
             ()
             if talk.asked is None
             else (Lines(first["artifact_id"], talk.asked.line, talk.asked.line, f"asked: {talk.asked.text}"),)
         )
-        names = seen(first, seconds=round(first["limit_s"], 6))
+        names = (*owes, *seen(first, seconds=round(first["limit_s"], 6)))
         yield Sighting(
             "wait",
             on(first),
@@ -89,5 +94,5 @@ def time_limits(case: CaseTables) -> Iterator[Sighting]:
             seconds=seconds,
             of_s=whole[first["artifact_id"]],
             n=part.height,
-            seen=owed(names) if (first["artifact_id"], first["line_no"]) in vain else names,
+            seen=owed(names) if at in vain else names,
         )

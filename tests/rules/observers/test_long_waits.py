@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rules.case.case import Case
 from rules.observers.long_waits import observe
 from rules.observers.observer import Sighting
@@ -99,3 +101,54 @@ def test_a_long_wait_for_a_few_random_numbers_is_known() -> None:
     (many,) = calls(("getrandom", 0.2, {"ret": 64 << 20}))  # making them takes that long
     (other,) = calls(("read", 12.0, {"path": "/dev/urandom", "ret": 8}))
     assert awaited not in (*many.seen, *other.seen)
+
+
+def asked(data: str, wait: tuple[str, float, dict[str, Any]]) -> list[str]:
+    """Return the events of a wait after something was written to descriptor 5."""
+    sent: tuple[str, float, dict[str, Any]] = ("write", 1e-5, {"fd": 5, "data": data, "ret": 40, "args": "5, ..."})
+    found = [s for s in calls(sent, wait) if s.kind == "wait"]
+    return [name["event"] for s in found for name in s.seen if "event" in name]
+
+
+@pytest.mark.parametrize(
+    ("data", "event"),
+    [
+        (r"\7\0\0\0\3SELECT sum(price) FROM tills", "statement-answered-late"),
+        (r"Q\0\0\0\35update tills set open = 1\0", "statement-answered-late"),
+        (r"POST /prices/today HTTP/1.1\r\nHost: shop", "web-request-answered-late"),
+        (r"\275T\1\0\0\1\0\0\0\0\0\0\4till\4shop\0\0\1\0\1", "name-answer-late"),
+        (r"\x3f\x01\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\x04till\x00", "name-answer-late"),
+        ("Selected till 4", None),
+        ("hello there", None),
+    ],
+)
+def test_the_question_before_a_wait_of_seconds_names_who_is_asked(data: str, event: str | None) -> None:
+    read = ("read", 1.0, {"fd": 5, "data": "ok", "ret": 2, "args": "5, ..."})
+    assert asked(data, read) == ([event] if event else [])
+
+
+def test_an_answer_within_a_second_names_nobody() -> None:
+    read: tuple[str, float, dict[str, Any]] = ("read", 0.9, {"fd": 5, "data": "ok", "ret": 2, "args": "5, ..."})
+    assert asked(r"\7\0\0\0\3SELECT sum(price) FROM tills", read) == []
+
+
+def test_a_question_for_a_name_whose_wait_ended_by_its_limit_got_no_answer() -> None:
+    poll: tuple[str, float, dict[str, Any]] = ("poll", 5.0, {"ret": 0, "args": "[{fd=5, events=POLLIN}], 1, 5000"})
+    assert asked(r"\275T\1\0\0\1\0\0\0\0\0\0\4till\4shop\0\0\1\0\1", poll) == ["name-question-unanswered"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "following", "known"),
+    [
+        ("1, 5000", "AF_INET, SOCK_DGRAM|SOCK_NONBLOCK, IPPROTO_IP", True),
+        ("1, 5000", "AF_INET, SOCK_STREAM, IPPROTO_IP", False),
+        ("1, 4500", "AF_INET, SOCK_DGRAM|SOCK_NONBLOCK, IPPROTO_IP", False),
+    ],
+)
+def test_a_wait_for_one_datagram_after_which_another_is_sent_is_the_resolvers(
+    limit: str, following: str, known: bool
+) -> None:
+    poll: tuple[str, float, dict[str, Any]] = ("poll", 5.0, {"ret": 0, "args": f"[{{fd=3, events=POLLIN}}], {limit}"})
+    found = calls(poll, ("socket", 1e-5, {"args": following, "ret": 4}))
+    events = [name.get("event") for s in found if s.kind == "wait" for name in s.seen]
+    assert ("name-question-unanswered" in events) == known

@@ -366,3 +366,34 @@ def test_the_module_says_what_is_waited_for_where_no_signature_knows_the_functio
     rows = [{"line_no": n, "text": t} for n, t in enumerate([*texts, " jbd2_log_wait_commit+0x1/0x2 [jbd2]"], 1)]
     (made,) = seen(logs=rows)
     assert not any("group" in one for one in made.seen)
+
+
+@pytest.mark.parametrize(
+    ("args", "said", "event"),
+    [
+        ("0x7f10, FUTEX_WAIT, 5120, NULL", ", which waits for the end of thread 5120, was", "waits-for-end-of-thread"),
+        (
+            "0x7f10, FUTEX_WAIT_BITSET|FUTEX_CLOCK_REALTIME, 5120, NULL, FUTEX_BITSET_MATCH_ANY",
+            ", which waits for the end of thread 5120, was",
+            "waits-for-end-of-thread",
+        ),
+        ("0x7f10, FUTEX_WAIT_PRIVATE, 2, NULL", "NULL) was", "waits-for-held-mutex"),
+        ("0x7f10, FUTEX_WAIT_PRIVATE, 0, NULL", "NULL) was", None),
+        ("0x7f10, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 0, NULL", "NULL) was", None),
+    ],
+)
+def test_a_futex_says_what_its_thread_waits_for(args: str, said: str, event: str | None) -> None:
+    call = {"name": "futex", "args": args, "pid": 4, "lwp": 4, "state": "unfinished"}
+    (made,) = seen(open_calls=[call])
+    assert said in made.headline
+    assert next((s["event"] for s in made.seen if "event" in s), None) == event
+
+
+@pytest.mark.parametrize(("ends", "stuck"), [(11.0, True), (10.9, False)])
+def test_a_mutex_that_is_waited_for_in_passing_is_no_stuck_one(ends: float, stuck: bool) -> None:
+    row = {"pid": 4, "lwp": 4, "state": "done"}
+    calls = [{**row, "name": "read", "t_local": t, "line_no": n} for n, t in ((1, 9.0), (3, ends))]
+    held = {**row, "name": "futex", "args": "0x1, FUTEX_WAIT_PRIVATE, 2, NULL", "t_local": 10.0, "state": "unfinished"}
+    found = observe(Case.of_tables({"syscalls": calls, "open_calls": [{**held, "line_no": 2}]}))
+    (made,) = [s for s in found if s.kind == "open-call"]
+    assert ({"event": "waits-for-held-mutex"} in made.seen) == stuck

@@ -271,7 +271,7 @@ def _rows(cells: pl.DataFrame) -> pl.DataFrame:
     has_status = pl.col("status").is_not_null() | pl.col("killed").is_not_null()
     return rows.select(
         "line_no", "line_end", pl.col("label").alias("series"), pl.col("real_s").alias("elapsed_s"),
-        (pl.col("user_s") + pl.col("sys_s")).round(6).alias("cpu_s"), err.alias("err"),
+        (pl.col("user_s") + pl.col("sys_s")).round(6).alias("cpu_s"), "sys_s", err.alias("err"),
         pl.when(has_status).then(err.is_null()).alias("ok"), pl.col("real_s").is_null().alias("unread"),
     )  # fmt: skip
 
