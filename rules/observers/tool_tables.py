@@ -118,6 +118,13 @@ HANDLES = 100_000.0
 """Minimum number of handles of a process that is no ordinary one any more: most have less than 10,000 (Russinovich, Pushing the limits
 of Windows: handles)."""
 
+HALF = 0.5
+"""Part of the time of a request from which one stage of it holds it."""
+
+CALLERS_CITED = 5
+"""Maximum number of callers of a lock that are cited, those that waited longest first."""
+
+_BTT = ["ALL", "MIN", "AVG", "MAX", "N"]
 _SLOW: Seen = {"counter": "disk_response_ms"}
 _BUSY: Seen = {"counter": "disk_busy_pct"}
 
@@ -430,6 +437,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         found.extend(_atop(listed))
         found.extend(_zpool(words, listed))
         found.extend(_user_locks(words, listed))
+        found.extend(_disk_stages(words, listed))
     yield from sorted(found, key=lambda s: (-(s.share or 0.0), s.lines[0].line_from))
 
 
@@ -546,6 +554,45 @@ def _zpool(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sig
             yield from _largest(Column(name, "ms", SLOW_MS, says, lambda row: None, seen, _always(share)), figures)
 
 
+def _disk_stages(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield how long requests took and which stage held them, of btt: Q2C is the whole, D2C what the device took of it."""
+    if list(words) != _BTT:
+        return
+    stages: dict[str, tuple[float, float, float, dict[str, Any]]] = {}
+    for row in rows:
+        cells = _cells(row)
+        figures = [_figure(cell) for cell in cells[2:5]] if cells and len(cells) == len(words) else []
+        if cells and len(figures) == 3 and None not in figures:
+            average, most, n = (float(x or 0.0) for x in figures)
+            stages.setdefault(cells[0], (average, most, n, row))
+    if "Q2C" not in stages or "D2C" not in stages or not stages["Q2C"][0]:
+        return
+    (whole, most, n, all_row), (device, _, _, row) = stages["Q2C"], stages["D2C"]
+    part = min(1.0, device / whole)
+    before = "D2C, the device" if part >= HALF else "before it was sent to the device"
+    held = part if part >= HALF else 1.0 - part
+    slow = 1e3 * whole >= SLOW_MS
+    yield Sighting(
+        "stages",
+        "D2C" if part >= HALF else "Q2D",
+        f"A request to the disk took {figure(whole, 's')} on average (Q2C, at most {figure(most, 's')}, {n:,.0f} requests),"
+        f" {figure(100 * held, '%')} of it {before}",
+        "response_ms",
+        1e3 * (device if part >= HALF else whole - device),
+        "ms",
+        tuple(
+            Lines(r["artifact_id"], r["line_no"], r["line_no"], name) for r, name in ((row, "D2C"), (all_row, "Q2C"))
+        ),
+        **place(row),
+        against="the whole time of a request",
+        against_value=1e3 * whole,
+        share=held if slow else None,
+        n=int(n),
+        seen=(_SLOW if part >= HALF else {"event": "requests-wait-before-device"},),
+        normal=not slow,
+    )
+
+
 def _user_locks(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
     """Yield the lock of a program for which its threads waited longest, of plockstat."""
     if list(words) != _PLOCKSTAT:
@@ -566,14 +613,16 @@ def _user_locks(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterato
         return
     lock = max(waited, key=lambda name: waited[name])
     times, most = sum(n for n, _, _ in held[lock]), max(held[lock], key=lambda one: one[1])
+    callers = sorted(held[lock], key=lambda one: -one[1])[:CALLERS_CITED]
+    of = f"; {most[0]:,.0f} times for {(_cells(most[2]) or ['?'])[-1]}" if len(held[lock]) > 1 else ""
     yield Sighting(
         "lock",
         lock,
-        f"Threads waited {times:,.0f} times for the lock {lock}, {figure(waited[lock], 's')} together, {figure(100 * waited[lock] / whole, '%')} of all",
+        f"Threads waited {times:,.0f} times for the lock {lock}, {figure(waited[lock], 's')} together, {figure(100 * waited[lock] / whole, '%')} of all{of}",
         "lock_waits_s",
         waited[lock],
         "",
-        (Lines(most[2]["artifact_id"], most[2]["line_no"], most[2]["line_no"], lock),),
+        tuple(Lines(row["artifact_id"], row["line_no"], row["line_no"], lock) for _, _, row in callers),
         **place(most[2]),
         against="all waits for locks that are listed",
         against_value=whole,

@@ -158,3 +158,35 @@ def test_time_without_a_processor_to_run_on_is_told_of_all_samples() -> None:
 )
 def test_a_healthy_host_says_nothing(text: str) -> None:
     assert seen(text) == []
+
+
+BTT = """             ALL           MIN           AVG           MAX           N
+--------------- ------------- ------------- ------------- -----------
+
+Q2Q               0.000000047   0.000854417   2.045437760      100100
+D2C               0.000081490   {device}   1.045437760      100100
+Q2C               0.000083200   0.040000000   1.045444120      100100
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "subject", "mechanism"),
+    [("0.038000000", "D2C", "disk-latency"), ("0.002000000", "Q2D", "disk-saturated")],
+)
+def test_the_stage_that_holds_the_requests_to_a_disk(device: str, subject: str, mechanism: str) -> None:
+    rows = read_bytes(BTT.format(device=device).encode()).tables["rows"].to_dicts()
+    (made,) = observe(Case.of_tables({"rows": rows}))
+    assert (made.subject, [line.line_from for line in made.lines], made.normal) == (subject, [5, 6], False)
+    assert made.headline.startswith(
+        "A request to the disk took 40 ms on average (Q2C, at most 1.045 s, 100,100 requests)"
+    )
+    assert recognise(**made.seen[0] if isinstance(made.seen, tuple) else made.seen)[0].mechanism == mechanism
+
+
+def test_quick_requests_to_a_disk_are_within_bounds() -> None:
+    rows = (
+        read_bytes(BTT.format(device="0.001").replace("0.040000000", "0.001200000").encode()).tables["rows"].to_dicts()
+    )
+    (made,) = observe(Case.of_tables({"rows": rows}))
+    assert made.normal
+    assert made.share is None

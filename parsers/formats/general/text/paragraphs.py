@@ -129,7 +129,7 @@ class Paragraphs:
         if not line.strip():
             if (event := self.state.get("event")) is not None and "text" in event and not event["text"]:
                 return  # the message of an event may stand below a blank line
-            if self._lines and tables.waits_for_rows(self._lines[-1][1]):
+            if self._lines and tables.waits_for_rows(*(text for _, text, *_ in self._lines[-2:])):
                 return
             self._close_event()
             self._close_record()
@@ -340,7 +340,14 @@ class Paragraphs:
         """Take the heading of a list of functions; a list of callers goes on below a blank line."""
         if self.state.get("advice"):
             return False
-        if (heading := profile_lists.heading_of(line)) is None:
+        heading = profile_lists.heading_of(line)
+        cut = None if heading or self.state.get("mode") == "table" else profile_lists.headless(line)
+        if cut is not None:
+            self.end_paragraph()
+            shape = {"mode": "profile", "heading": cut, "starts": []}
+            self.state |= {"mode": "table", "shape": shape, "row_no": 0, "table_no": self.state.get("table_no", 0) + 1}
+            return False  # the line itself is a row
+        if heading is None:
             callers = self.state.get("callers")
             if callers is None or "mode" in self.state or self._lines:
                 return False

@@ -74,6 +74,31 @@ def heading_of(line: str) -> list[str] | None:
     return list(found) if found else None
 
 
+_ROWS = {
+    CPROFILE: re.compile(
+        r"[ \t]*[0-9]{1,12}(?:/[0-9]{1,12})?(?:[ \t]+[0-9]{1,9}\.[0-9]{3}){4}[ \t]+(?:\{\S.{0,300}\}|\S{1,300}:[0-9]{1,9}\(\S{1,200}\))[ \t]*"
+    ),
+    PPROF: re.compile(
+        r"[ \t]*[0-9]{1,9}(?:\.[0-9]{1,3})?(?:ns|us|µs|ms|s|mins|hrs|B|kB|MB|GB)[ \t]+[0-9.]{1,6}%[ \t]+[0-9.]{1,6}%[ \t]+"
+        r"[0-9]{1,9}(?:\.[0-9]{1,3})?[a-zA-Zµ]{1,4}[ \t]+[0-9.]{1,6}%[ \t]{1,4}\S.{0,300}"
+    ),
+}
+"""Rows that no other list has, so that people who paste the middle of one need no heading."""
+
+
+def headless(line: str) -> list[str] | None:
+    """Return the heading that belongs above a row which only one list prints, None for any other line.
+
+    >>> headless("      710    0.035    0.000    0.072    0.000 {built-in function posix.stat}")[0], headless("7 0.1 0.2 0.3 0.4 x")
+    ('ncalls', None)
+    >>> headless("     2.43s  9.87% 51.36%     15.68s 63.66%  runtime.gentraceback")[0]
+    'flat'
+    """
+    if len(line) > 600 or not (line[:1].isspace() or line[:1].isdigit()):
+        return None
+    return next((list(heading) for heading, row in _ROWS.items() if row.fullmatch(line)), None)
+
+
 def is_heading(heading: Sequence[str]) -> bool:
     """Return whether names of columns are those of such a list."""
     return tuple(heading) in _SHAPES

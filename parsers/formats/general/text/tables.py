@@ -56,6 +56,9 @@ _LVM = re.compile(r"[ \t]*(?:LV +VG +Attr +LSize|VG +#PV +#LV|PV +VG +Fmt)\b")
 _POOLMON = re.compile(
     r"[ \t]*Tag[ \t]+Type[ \t]+Allocs[ \t]+Frees[ \t]+Diff[ \t]+Bytes[ \t]+Per Alloc(?:[ \t]+Mapped_Driver)?[ \t]*"
 )
+_BTT = re.compile(r"[ \t]*ALL[ \t]+MIN[ \t]+AVG[ \t]+MAX[ \t]+N[ \t]*")
+"""The heading of btt's times of requests to a disk."""
+
 _TAG = re.compile(
     r"[ \t]*(?P<tag>\S{1,4}(?: {1,3}(?=[ ](?:Nonp|Paged)))?)[ \t]+(?P<type>Nonp|Paged)[ \t]+(?P<allocs>[0-9]{1,15})[ \t]+\([ \t]*-?[0-9]+\)"
     r"[ \t]+(?P<frees>[0-9]{1,15})[ \t]+\([ \t]*-?[0-9]+\)[ \t]+(?P<diff>-?[0-9]{1,15})[ \t]+(?P<bytes>[0-9]{1,18})"
@@ -225,13 +228,17 @@ def _is_table(shape: Shape, rows: Sequence[Sequence[str]], ruled: bool) -> bool:
     return capitals and len(heading) >= 3 and (not strict or len(rows) >= 2)
 
 
-def waits_for_rows(line: str) -> bool:
-    """Return whether a line is a heading below which its tool prints an empty line before the rows.
+def waits_for_rows(*lines: str) -> bool:
+    """Return whether the last lines are a heading below which its tool prints an empty line before the rows.
 
     >>> waits_for_rows(" Tag  Type     Allocs     Frees      Diff   Bytes    Per Alloc"), waits_for_rows("Tag Type")
     (True, False)
+    >>> waits_for_rows("             ALL           MIN           AVG           MAX           N", "--------------- -------------")
+    True
     """
-    return _POOLMON.fullmatch(line) is not None
+    if _POOLMON.fullmatch(lines[-1]) is not None:
+        return True
+    return len(lines) > 1 and _BTT.fullmatch(lines[-2]) is not None and RULE.fullmatch(lines[-1]) is not None
 
 
 def row_of(shape: Shape, line: str) -> list[str] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from parsers.formats.general.text.profile_lists import CPROFILE, PPROF, TICKS_OF_CPP, cells_of, heading_of
-from tests.parsers.formats.evidence import parse_bytes
+from parsers.formats.general.text.profile_lists import CPROFILE, PPROF, TICKS_OF_CPP, cells_of, heading_of, headless
+from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 PPROF_TOP = """\
 File: shop
@@ -72,3 +72,20 @@ def test_a_row_of_another_list_does_not_fit() -> None:
 def test_advice_gives_no_rows() -> None:
     listed = PPROF_TOP[PPROF_TOP.index("      flat") :]
     assert cells(f"You should see something like this:\n{listed}") == []
+
+
+def test_the_middle_of_a_list_needs_no_heading() -> None:
+    """People paste the rows that matter; only one list prints such rows."""
+    text = """      505    0.000    0.000    0.000    0.000 {built-in function ord}
+    12/3    1.250    0.104    4.500    1.500 /srv/till/stock.py:88(count)
+"""
+    rows = read_bytes(text.encode()).tables["rows"].to_dicts()
+    assert [row["cells"][0] for row in rows] == ["505", "12/3"]
+    assert {tuple(row["heading"]) for row in rows} == {CPROFILE}
+
+
+@pytest.mark.parametrize(
+    "line", ["505 0.000 0.000 0.000 0.000 ord", "505 0.1 0.2 0.3 0.4 a.py:3(f)", "till 3 took 0.250 s at 12:30(b)"]
+)
+def test_other_rows_of_numbers_are_no_such_list(line: str) -> None:
+    assert headless(line) is None
