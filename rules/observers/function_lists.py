@@ -69,9 +69,22 @@ CALLS = ("ncalls", "tottime", "percall", "cumtime", "percall", "filename:lineno(
 TICKS = ("ticks", "total", "nonlib", "name")
 PARENTS = ("ticks", "parent", "name")
 STACKPROF = ("TOTAL", "(pct)", "SAMPLES", "(pct)", "FRAME")
+GPROF = ("time", "seconds", "seconds", "calls", "s/call", "s/call", "name")
+CALLGRIND = ("Ir", "file:function")
 CLASSES = (("num", "#instances", "#bytes", "class name"), ("MT", "Count", "TotalSize", "Class Name"))
 PROCESSES = ("Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function")
-HEADINGS = (FLAT, CALLS, TICKS, PARENTS, ("ticks", "cpp", "total", "name"), STACKPROF, *CLASSES, PROCESSES)
+HEADINGS = (
+    FLAT,
+    CALLS,
+    TICKS,
+    PARENTS,
+    ("ticks", "cpp", "total", "name"),
+    STACKPROF,
+    GPROF,
+    CALLGRIND,
+    *CLASSES,
+    PROCESSES,
+)
 """Headings of such lists: other observers of listings leave them alone."""
 
 TYPES = {
@@ -85,6 +98,9 @@ TYPES = {
     "contentions": "of the waits for locks",
 }
 """What a profile of pprof counts, by the type that its head names."""
+
+MOST_OF_IT = 0.5
+"""Part of what gprof or callgrind counts from which one function owns it."""
 
 DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)s, Total samples = ([0-9]+(?:\.[0-9]+)?)s \(")
 """How long a profile of pprof lasted and how much processor time its samples are: both in seconds up to a minute."""
@@ -107,7 +123,7 @@ PLACE = re.compile(r"(?:.*[/\\])?(?P<file>[^/\\:]+):[0-9]+\((?P<name>.+)\)")
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what owns the lists of functions, the largest share first."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "heading", "cells"]
-    lists = pl.col("heading").list.first().is_in(["flat", "ncalls", "ticks", "TOTAL"])
+    lists = pl.col("heading").list.first().is_in(["flat", "ncalls", "ticks", "TOTAL", "time", "Ir"])
     rows = (
         case.scan("rows", columns, lists)
         .sort("artifact_id", "part", "table_no", "line_no", nulls_last=True)
@@ -126,8 +142,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             continue
         if heading == FLAT:
             found += _flat(held, heads.get((held[0]["artifact_id"], held[0]["part"]), {}))
-        elif heading == STACKPROF:
-            found += _flat([{**r, "cells": _as_flat(r["cells"])} for r in held], {})
+        elif heading in AS_FLAT:
+            as_flat = _flat([{**r, "cells": AS_FLAT[heading](r["cells"])} for r in held], {})
+            found += map(_computed, as_flat) if heading in (GPROF, CALLGRIND) else as_flat
         elif heading == CALLS:
             found += _calls(held)
         elif heading == TICKS:
@@ -145,6 +162,36 @@ def _as_flat(cells: Sequence[str]) -> list[str]:
     """
     total, total_pct, own, own_pct, name = cells
     return [own, own_pct, "", total, total_pct, name]
+
+
+def _gprof_as_flat(cells: Sequence[str]) -> list[str]:
+    """Return a row of gprof's flat profile as pprof would print it; what a function calls is not in it.
+
+    >>> _gprof_as_flat(["61.32", "14.11", "14.11", "918", "0.01", "0.01", "compare_keys"])
+    ['14.11s', '61.32%', '', '14.11s', '61.32%', 'compare_keys']
+    """
+    own, pct = f"{cells[2]}s", f"{cells[0]}%"
+    return [own, pct, "", own, pct, cells[-1]]
+
+
+def _callgrind_as_flat(cells: Sequence[str]) -> list[str]:
+    """Return a row of callgrind_annotate so: instructions, their part, and the function without its file.
+
+    >>> _callgrind_as_flat(["5,411,229 (59.33%)", "./src/sort.c:compare_keys [/srv/app]"])
+    ['5,411,229', '59.33%', '', '5,411,229', '59.33%', 'compare_keys']
+    """
+    count, _, pct = cells[0].partition("(")
+    own, part = count.strip(), pct.strip(" )") or "0%"
+    return [own, part, "", own, part, cells[1].partition(" [")[0].rpartition(":")[2] or cells[1]]
+
+
+def _computed(one: Sighting) -> Sighting:
+    """Return a function of a list that counts only what a program computes with that event, if it has half of it."""
+    owns = one.idle is None and (one.share or 0.0) >= MOST_OF_IT
+    return replace(one, seen=(*one.seen, {"event": "function-owns-computing"})) if owns else one
+
+
+AS_FLAT = {STACKPROF: _as_flat, GPROF: _gprof_as_flat, CALLGRIND: _callgrind_as_flat}
 
 
 def _heads(case: CaseTables) -> dict[tuple[int, int], dict[str, tuple[int, str]]]:

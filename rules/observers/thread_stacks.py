@@ -138,6 +138,9 @@ LOCK_FRAME = re.compile(
 AT_LOCK = 8
 """Number of frames from the leaf within which the function stands that takes the lock a thread sleeps for."""
 
+RUBY_LOCK = re.compile(r"(?:(?:Thread::)?(?:Mutex|Monitor|Queue)[#.])?(?:mon_)?(?:synchronize|lock|enter)")
+"""Methods of Ruby that take a lock: of Mutex and Monitor, with their class since Ruby 3.4."""
+
 HANGS = "hangs"
 """State of a thread that stood in one line for too long, as hanging_threads says it."""
 
@@ -255,13 +258,16 @@ class Thread:
     def waits_for_lock(self) -> bool:
         """Return whether it waits for a lock, not for a condition."""
         state = self.row["state"] or ""
-        return bool(LOCK_STATE.fullmatch(state)) or any(LOCK_FRAME.fullmatch(f) for f in self.frames[:6])
+        ruby = state.startswith("sleep") and bool(self.frames) and RUBY_LOCK.fullmatch(self.frames[0]) is not None
+        return ruby or bool(LOCK_STATE.fullmatch(state)) or any(LOCK_FRAME.fullmatch(f) for f in self.frames[:6])
 
     @property
     def sleeps_at_lock(self) -> bool:
         """Return whether the stack itself says that it waits: a sleep that all waits share, or the report of a hang, below a lock."""
         if not self.waits_for_lock or not self.frames:
             return False
+        if RUBY_LOCK.fullmatch(self.frames[0]):
+            return True
         below = any(LOCK_FRAME.fullmatch(f) for f in self.frames[:AT_LOCK])
         return below and (
             self.row["state"] == HANGS or bool(SLEEP.fullmatch(self.frames[0]) and not _mechanism(self.frames[0]))

@@ -9,7 +9,7 @@ import pytest
 from parsers.formats.general.text import profile_lists
 from rules.case.case import Case
 from rules.observers import listed_values
-from rules.observers.function_lists import CALLS, FLAT, HEADINGS, PARENTS, TICKS, observe
+from rules.observers.function_lists import CALLGRIND, CALLS, FLAT, GPROF, HEADINGS, PARENTS, TICKS, observe
 from rules.observers.observer import Sighting
 from rules.signatures.signatures import recognise
 
@@ -161,3 +161,11 @@ def test_a_list_of_stackprof_is_read_like_one_of_pprof() -> None:
     heading = ["TOTAL", "(pct)", "SAMPLES", "(pct)", "FRAME"]
     (one,) = made(heading, ("700", "70.0%", "100", "10.0%", "Shop::Cart#sum"))
     assert one.headline == "Shop::Cart#sum has 70 % of the samples with what it calls (700), 10 % itself"
+
+
+@pytest.mark.parametrize(("pct", "owns"), [("50.00", True), ("49.90", False)])
+def test_half_of_what_gprof_or_callgrind_counts_is_what_a_program_computes(pct: str, owns: bool) -> None:
+    listed = made(GPROF, (pct, "14.11", "14.11", "918", "0.01", "0.01", "count_stock"))
+    listed += made(CALLGRIND, (f"5,411,229 ({pct}%)", "./src/till.c:count_stock [/srv/till]"))
+    assert [one.subject for one in listed] == ["count_stock"] * 2
+    assert [{"event": "function-owns-computing"} in one.seen for one in listed] == [owns] * 2

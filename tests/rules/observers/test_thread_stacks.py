@@ -341,3 +341,26 @@ def test_threads_of_which_only_a_rest_is_listed_are_idle_beside_those_at_a_lock(
     made = seen(*rows, *at_lock)
     assert [(s.kind, s.value) for s in made] == [("standing", 2.0), ("idle", 3.0)]
     assert [s.kind for s in seen(*rows)] == ["standing"]  # nothing says that they rest
+
+
+@pytest.mark.parametrize(
+    ("leaf", "state", "locked"),
+    [
+        ("synchronize", "sleep", True),
+        ("Thread::Mutex#synchronize", "sleep_forever", True),
+        ("synchronize", "run", False),
+        ("pop", "sleep", False),
+    ],
+)
+def test_a_thread_of_ruby_asleep_in_a_mutex_waits_for_it(leaf: str, state: str, locked: bool) -> None:
+    row = {
+        "frames": [leaf, "take", "add"],
+        "leaf": leaf,
+        "weight": 1.0,
+        "unit": "samples",
+        "state": state,
+        "lwp": 1,
+        "line_no": 1,
+    }
+    (made,) = threads(Case.of_tables({"profile_stacks": [row]}))
+    assert any(name.get("event") == "thread-blocked" for name in made.seen) == locked

@@ -1,5 +1,5 @@
 """Lists of functions of a profile: pprof (Go, gperftools with a heading), cProfile and profile of Python, node --prof of V8,
-stackprof of Ruby; classes of a heap (jmap -histo of Java, dumpheap -stat of .NET); processes of Erlang (etop).
+stackprof of Ruby, gprof, callgrind_annotate; classes of a heap (jmap -histo of Java, dumpheap -stat of .NET); processes of Erlang (etop).
 
 Their names have blanks and stand next to a number, and some cells are left empty, so that neither the blanks nor the places of
 the heading tell where a cell ends: each list has a grammar of its own.
@@ -19,6 +19,8 @@ TICKS = ("ticks", "total", "nonlib", "name")
 TICKS_OF_CPP = ("ticks", "cpp", "total", "name")
 TICKS_OF_PARENT = ("ticks", "parent", "name")
 STACKPROF = ("TOTAL", "(pct)", "SAMPLES", "(pct)", "FRAME")
+GPROF = ("time", "seconds", "seconds", "calls", "s/call", "s/call", "name")
+CALLGRIND = ("Ir", "file:function")
 HISTOGRAM = ("num", "#instances", "#bytes", "class name")
 DUMPHEAP = ("MT", "Count", "TotalSize", "Class Name")
 ETOP = ("Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function")
@@ -40,6 +42,11 @@ _SHAPES = {
     STACKPROF: re.compile(
         rf"[ \t]*([0-9]{{1,12}})[ \t]+\(({_PCT})\)[ \t]+([0-9]{{1,12}})[ \t]+\(({_PCT})\)[ \t]+(\S.{{0,1000}}?)[ \t]*"
     ),
+    GPROF: re.compile(
+        r"[ \t]*([0-9]{1,3}\.[0-9]{1,4})[ \t]+([0-9]{1,9}\.[0-9]{1,6})[ \t]+([0-9]{1,9}\.[0-9]{1,6})"
+        r"(?:[ \t]+([0-9]{1,18})(?:[ \t]+([0-9]{1,9}\.[0-9]{1,6})[ \t]+([0-9]{1,9}\.[0-9]{1,6}))?)?[ \t]+([^ \t0-9].{0,1000}?)[ \t]*"
+    ),
+    CALLGRIND: re.compile(r"[ \t]*([0-9][0-9,]{0,24}(?:[ \t]+\([ ]?[0-9.]{1,6}%\))?)[ \t]+(\S.{0,1000}?)[ \t]*"),
     HISTOGRAM: re.compile(r"[ \t]*([0-9]{1,9}):[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+(\S.{0,1000}?)[ \t]*"),
     DUMPHEAP: re.compile(
         r"[ \t]*([0-9a-fA-F]{8,16})[ \t]+([0-9][0-9,]{0,24})[ \t]+([0-9][0-9,]{0,24})[ \t]+(\S.{0,1000}?)[ \t]*"
@@ -52,14 +59,18 @@ _SHAPES = {
 }
 _HEADS: dict[str, tuple[str, ...]] = {
     "flat flat% sum% cum cum%": PPROF,
+    **{
+        f"time seconds seconds calls {unit}/call {unit}/call name": GPROF
+        for unit in ("s", "ms", "us", "ns", "Ks", "Ts")
+    },
     "num #instances #bytes class name (module)": HISTOGRAM,
     "num #instances #bytes Class description": HISTOGRAM,
     **{
         " ".join(shape): shape
-        for shape in (CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT, STACKPROF, HISTOGRAM, DUMPHEAP, ETOP)
+        for shape in (CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT, STACKPROF, CALLGRIND, HISTOGRAM, DUMPHEAP, ETOP)
     },
 }
-_FIRST = ("flat", "ncalls", "ticks", "TOTAL", "num", "MT", "Pid")
+_FIRST = ("flat", "ncalls", "ticks", "TOTAL", "num", "MT", "Pid", "time ", "Ir ")
 
 
 def heading_of(line: str) -> list[str] | None:

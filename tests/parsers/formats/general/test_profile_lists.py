@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from parsers.formats.general.text.profile_lists import CPROFILE, PPROF, TICKS_OF_CPP, cells_of, heading_of, headless
+from parsers.formats.general.text.profile_lists import (
+    CALLGRIND,
+    CPROFILE,
+    GPROF,
+    PPROF,
+    TICKS_OF_CPP,
+    cells_of,
+    heading_of,
+    headless,
+)
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 PPROF_TOP = """\
@@ -89,3 +98,29 @@ def test_the_middle_of_a_list_needs_no_heading() -> None:
 )
 def test_other_rows_of_numbers_are_no_such_list(line: str) -> None:
     assert headless(line) is None
+
+
+GPROF_TEXT = """  %   cumulative   self              self     total
+ time   seconds   seconds    calls  ms/call  ms/call  name
+ 61.32     14.11    14.11   918233     0.02     0.02  count_stock
+  9.01     21.26     2.07                             std::map<int, int>::find(int const&)
+"""
+CALLGRIND_TEXT = """--------------------------------------------------------------------------------
+            Ir             file:function
+--------------------------------------------------------------------------------
+5,411,229,120 (59.33%)  ./src/till.c:count_stock [/srv/till]
+  311,229,120 ( 3.41%)  ./malloc/malloc.c:_int_malloc [/lib/libc.so.6]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "heading", "first", "last"),
+    [
+        (GPROF_TEXT, GPROF, "61.32", "std::map<int, int>::find(int const&)"),
+        (CALLGRIND_TEXT, CALLGRIND, "5,411,229,120 (59.33%)", "./malloc/malloc.c:_int_malloc [/lib/libc.so.6]"),
+    ],
+)
+def test_lists_of_gprof_and_callgrind(text: str, heading: tuple[str, ...], first: str, last: str) -> None:
+    rows = read_bytes(text.encode()).tables["rows"].to_dicts()
+    assert {tuple(row["heading"]) for row in rows} == {heading}
+    assert (rows[0]["cells"][0], rows[-1]["cells"][-1], len(rows)) == (first, last, 2)
