@@ -205,6 +205,7 @@ def _symbols(case: CaseTables) -> Iterator[Sighting]:
         owner = _function(one, one["symbol"], one["kernel"], one["pct"], share, over, one["idle_pct"])
         after = small.pop(tuple(one[c] for c in group), None)
         yield owner if after is None else _with_next(owner, after)
+    yield from (_flat(one) for one in small.values() if one["idle_pct"] < 100 * OWNS_BELOW)
     for _, held in made.filter(~pl.col("idle")).group_by(group, maintain_order=True):
         yield from _same_work(list(held.iter_rows(named=True)))
     yield from _idle(made)
@@ -266,6 +267,14 @@ def _interrupted(case: CaseTables, columns: Sequence[str]) -> pl.LazyFrame:
         .join(case.scan("profile_stacks", of_part).unique(), on=of_part, how="anti", nulls_equal=True)
         .select(*place_, "pct", pl.col("caller").alias("symbol"), pl.lit(True).alias("kernel"))
     )
+
+
+def _flat(row: Mapping[str, Any]) -> Sighting:
+    """Return the largest function of a flat listing, which is normal: a listing of each thread has it several times."""
+    base = max(100.0, row["listed"]) - row["idle_pct"]
+    each = f", in {row['n']:,} lines, {figure(row['worst'], '%')} at most" if row["n"] > row["screens"] else ""
+    one = _function(row, row["symbol"], row["kernel"], row["pct"], min(1.0, row["pct"] / base), each, row["idle_pct"])
+    return replace(one, kind="flat", headline=f"{one.headline}: no function has a tenth", share=None, normal=True)
 
 
 def _with_next(one: Sighting, after: Mapping[str, Any]) -> Sighting:

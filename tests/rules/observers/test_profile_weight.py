@@ -25,7 +25,17 @@ def stack(weight: float, *frames: str, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("pct", "stands"), [(10.0, True), (9.99, False)])
 def test_a_function_owns_a_profile_from_a_tenth(pct: float, stands: bool) -> None:
     made = seen(profile_symbols=[{"symbol": "f", "pct": pct}, {"symbol": "g", "pct": 1.0}])
-    assert [s.subject for s in made] == ["f"] * stands
+    assert [(s.subject, s.normal) for s in made] == [("f", not stands)]
+
+
+def test_a_function_that_each_thread_has_is_told_once_of_a_flat_listing() -> None:
+    rows = [{"symbol": "queue_lock", "pct": pct, "comm": f"till{n}"} for n, pct in enumerate((1.5, 1.25, 1.0))]
+    (made,) = seen(profile_symbols=rows)
+    assert (
+        made.headline
+        == "queue_lock itself has 3.75 % of the samples, in 3 lines, 1.50 % at most: no function has a tenth"
+    )
+    assert made.normal
 
 
 def test_its_own_share_counts_and_not_that_of_what_it_calls() -> None:
