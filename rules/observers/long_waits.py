@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.frames import names_of
 from rules.observers.impossible_times import believable
 from rules.observers.library_waits import functions, outside_calls
 from rules.observers.log_steps import absences, named_steps
@@ -372,6 +373,7 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 seconds=row["sum"],
                 n=row["n"],
                 seen=(
+                    *(names_of(row["name"][:-2], True) if str(row["name"]).endswith("()") else ()),
                     *(({"log": f"{row['name']}: {top['text']}"},) if top["text"] else ()),
                     {"seconds": round(top["elapsed_s"], 6)},
                 ),
