@@ -34,8 +34,10 @@ MOST_ROWS = 20_000
 MOUNTED, FULL_PCT, FULL_SHARE = "Mounted on", 100.0, 0.5
 """Heading of df, the percentage from which nobody but root writes, and the share of such a file system."""
 
-READ_ONLY = re.compile(r"/dev/(?:loop|sr|cd)[0-9]|.* /(?:snap|media|cdrom|mnt/iso)(?:/|$)|squashfs|iso9660|overlay ")
-"""File systems of images and discs, which are always full."""
+READ_ONLY = re.compile(
+    r"/dev/(?:loop|sr|cd)[0-9]|.* /(?:snap|media|cdrom|mnt/iso|Volumes)(?:/|$)|squashfs|iso9660|overlay |(?:devfs|fdescfs|procfs|linprocfs|map) "
+)
+"""File systems of images, discs and the kernel, which are always full."""
 
 ROWS = 4
 """Minimum number of rows before one of them can be called unlike the others."""
@@ -96,9 +98,10 @@ ERRORS = re.compile(
 )
 """Columns that count what should not happen."""
 
-OTHERS = ("ATTRIBUTE_NAME", "Loss%")
+OTHERS = ("ATTRIBUTE_NAME", "Loss%", "Command/Feature_Name", "DISK READ")
 """Headings of tables that an observer of their own reads, because their rows do not compare: attributes of a disk each count in a unit
-of their own (disk-health), and routers on a path need not answer (path-loss).
+of their own (disk-health), registers of a disk's error log are codes, routers on a path need not answer (path-loss), and who
+waits by iotop is told by io-waiters.
 """
 
 LABELS = re.compile(
@@ -166,8 +169,10 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
         # A column of figures has hardly anything else.
         if name and figures and 5 * len(figures) >= 4 * sum(bool(c.strip()) and c.strip() != "-" for _, _, c in cells):
             columns[name] = figures
-    yield from _unlike(rows[0], columns)
-    yield from _near(rows[0], columns)
+    near = list(_near(rows[0], columns))
+    yield from near
+    told = {made.subject for made in near}  # what is full says more than how far it is from the others
+    yield from (made for made in _unlike(rows[0], columns) if made.subject not in told)
     yield from _of_limit(rows, labels)
     yield from _errors(rows[0], columns)
 
@@ -219,7 +224,8 @@ def _near(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sig
     """Yield percentages of use near 100, and used amounts near the limit beside them."""
     told: set[int] = set()
     for name, cells in columns.items():
-        if not USE.search(name) or NAMES.fullmatch(name):
+        percent = all(c.text.endswith("%") for c in cells)  # `capacity` of df is a part of it, elsewhere a size
+        if not USE.search(name) or (NAMES.fullmatch(name) and not percent):
             continue
         full = [
             c for c in cells if NEAR_PCT <= c.value <= 100 and ("%" in c.text or "%" in name or "pct" in name.lower())

@@ -101,6 +101,10 @@ MOVED_NAMED, MOVED, STOOD = 0.6, 0.3, 0.1
 """Share of a counter without traffic to compare it with: one that a signature names outright and that moved `TIMES` or
 more between the samples, another that moved, and a total of which nobody knows since when it stands."""
 
+PAGES, FEW_PAGES_PS = r"(?i)^pg(?:scan|steal|dem)", 250.0
+"""Counters of pages that are looked at or freed, and the rate from which that is felt: 1 MB per s of pages of 4 kB, as
+swapping (`saturation.SWAPPED_KBPS`). Every host that reads files frees a few."""
+
 TIMES = 10.0
 """Minimum move of a counter that is named outright: fewer may be the end of something old."""
 
@@ -192,12 +196,22 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
                 yield share - 1.0, _within(row, amount, beside)
             continue
         unknown = MOVED_NAMED if strength == "mechanism" and (moved or 0.0) >= TIMES else MOVED if moved else STOOD
+        if re.search(PAGES, row["name"]) and (rate := _rate(row, amount)) is not None and rate < FEW_PAGES_PS:
+            unknown = STOOD
         weight = min(1.0, 10 * share) if share is not None else unknown
         decides = (share or 0.0) >= (small if damaged else TOLD)
         if strength == "mechanism" and decides:
             weight = max(weight, HALF)
         told = beside if share is not None and share >= TOLD and row["mode"] != "rate" else ()
         yield _weight(strength, amount, share, moved), _sighting(row, amount, share, moved, seen, weight, told)
+
+
+def _rate(row: Mapping[str, Any], amount: float) -> float | None:
+    """Return how much a counter moved per second, None where nothing tells the time."""
+    if row["mode"] == "rate":
+        return amount / max(1, row["n_flows"])
+    between = (row["interval_s"] or 0.0) * row["n_flows"]
+    return amount / between if 0.0 < between < LONGEST_S else None
 
 
 def _within(row: Mapping[str, Any], amount: float, traffic: Sequence[Traffic]) -> Sighting:

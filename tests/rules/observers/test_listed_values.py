@@ -110,3 +110,33 @@ def test_a_full_file_system_is_one_and_an_image_is_none(device: str, use: str, f
     }
     made = list(observe(Case.of_tables({"rows": [row]})))
     assert [s.seen for s in made] == [({"event": "file-system-full"},) if full else ()]
+
+
+DF = """
+Filesystem            kbytes    used   avail capacity  Mounted on
+/dev/md/dsk/d10     41302108 41302108       0   100%    /
+/dev/md/dsk/d20     82601216 12001100 70600116    15%    /data
+/dev/md/dsk/d30     82601216  9001100 73600116    11%    /export
+/dev/md/dsk/d40     82601216  9901100 72700116    12%    /opt
+devfs                    190      190       0   100%    /dev
+"""
+
+
+def of_text(text: str) -> list[Sighting]:
+    from tests.parsers.formats.evidence import read_bytes
+
+    return list(observe(Case.of_tables({"rows": read_bytes(text.encode()).tables["rows"].to_dicts()})))
+
+
+def test_a_full_file_system_is_told_as_full_and_not_as_unlike_the_others() -> None:
+    full = [s for s in of_text(DF) if s.seen == ({"event": "file-system-full"},)]
+    assert [s.headline for s in full] == ["capacity of /dev/md/dsk/d10 / is 100%"]
+    assert len([s for s in of_text(DF) if s.subject == full[0].subject]) == 1
+
+
+def test_df_of_aix_has_a_column_of_two_words() -> None:
+    made = of_text(
+        "Filesystem    MB blocks      Free %Used    Iused %Iused Mounted on\n"
+        "/dev/fslv03     4096.00      0.00  100%     9001    31% /u01\n"
+    )
+    assert [s.headline for s in made] == ["%Used of /dev/fslv03 /u01 is 100%"]

@@ -8,7 +8,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.observer import Sighting
-from rules.observers.still_counters import observe
+from rules.observers.still_counters import FEW_PAGES_PS, observe
 
 
 def seen(*rows: dict[str, Any]) -> list[Sighting]:
@@ -162,3 +162,17 @@ def test_a_handful_of_damaged_frames_is_normal() -> None:
         *({"grp": "iface", "item": "p1", "name": n, "value": v} for n, v in (("CRC", 9.0), ("packets received", 5e4)))
     )
     assert all(s.normal for s in made)
+
+
+@pytest.mark.parametrize(("rate", "share"), [(FEW_PAGES_PS, 0.6), (FEW_PAGES_PS - 1, 0.1)])
+def test_a_few_pages_that_programs_scan_themselves_weigh_little(rate: float, share: float) -> None:
+    made = seen(*({"grp": "sar", "name": "pgscand/s", "mode": "rate", "value": rate} for _ in range(3)))
+    assert [s.share for s in made] == [share]
+
+
+def test_pages_between_two_samples_are_a_rate_too() -> None:
+    few, many = (
+        seen({"grp": "vmstat", "name": "pgscan_direct", "value": 9e6, "delta": delta, "interval_s": 60.0})[0].share
+        for delta in (6_000.0, 600_000.0)
+    )
+    assert (few, many) == (0.1, 0.6)

@@ -1,8 +1,8 @@
 """Lines by which listings of arrays, paths, clusters of disks and of a board say that something fails or is being rebuilt.
 
 They have neither a stamp nor words that a program complains with: multipath -ll, storcli, MegaCli, ssacli, mdadm --detail, /proc/mdstat,
-`ceph health` and `ipmitool sel list`. Source: multipath(8), "path groups"; Broadcom StorCLI manual (states of virtual and physical drives); HPE Smart Storage
-Administrator CLI guide; md(4), mdadm(8); Ceph documentation, Health checks;
+the error and self-test logs of smartctl and its attributes without their heading, `ceph health` and `ipmitool sel list`. Source: multipath(8), "path groups"; Broadcom StorCLI manual (states of virtual and physical drives); HPE Smart Storage
+Administrator CLI guide; md(4), mdadm(8); Ceph documentation, Health checks; smartctl(8), -l error, -l selftest;
 ipmitool(1), sel; IPMI 2.0, table 42-3 (events of sensors).
 """
 
@@ -25,6 +25,14 @@ FAILS = re.compile(
     r"|physicaldrive \S+ \(.*, (?:Failed|Predictive Failure)[,)].*"
     r"|(?:Battery/Capacitor Status|Cache Status|Capacitor Status): (?:Failed|Temporarily Disabled|Permanently Disabled|Not Configured).*"
     r"|[0-9]+ blocks (?:super \S+ )?.*\[[0-9]+/[0-9]+\] \[U{0,200}_[U_]{0,200}\].*"
+    r"|Battery State[ \t]*: (?:Degraded|Failed|Missing|Non ?Operational)\b.*"
+    r"|(?:Battery Replacement required|Battery Pack Missing|Pack is about to fail & should be replaced)[ \t]*: Yes"
+    r"|[0-9a-f]{2}(?: (?:--|[0-9a-f]{2})){4,18}[ \t]+Error: [A-Z].*"
+    r"|Error [1-9][0-9]*(?: \[[0-9]+\])? occurred at disk power-on lifetime: .*|(?:ATA|Device) Error Count: [1-9][0-9]* .*"
+    r"|# ?[0-9]+[ \t]+(?:Short|Extended|Conveyance|Selective|Background)\b.*[ \t](?:Completed: \w+ failure|Failed in segment).*"
+    r"|Elements in grown defect list: [1-9][0-9]*|SMART overall-health self-assessment test result: FAILED!.*"
+    r"|[ 0-9]{1,3}[ \t]+(?:Reallocated_Sector_Ct|Current_Pending_Sector|Offline_Uncorrectable|Reported_Uncorrect)[ \t]+0x[0-9a-f]{4}"
+    r"(?:[ \t]+[0-9]{3}){3}[ \t]+\S+[ \t]+\S+[ \t]+\S+[ \t]+[1-9][0-9]*"
     r"|[0-9]+ (?:nearfull|backfillfull|full) osd\(s\)|[0-9]+ osds? down|[0-9]+ hosts? \([0-9]+ osds\) down"
     r"|(?:Degraded data redundancy|Reduced data availability): .*"
     r"|[0-9a-f]{1,8} \| +[0-9/]{8,10} \| [0-9:]{8}(?: [A-Z]{2,5})? \| [^|]{3,60} \| (?:(?:Unc|C)orrectable ECC[^|]*|Throttled|IERR|Thermal Trip"

@@ -47,8 +47,21 @@ _HOP = re.compile(
 """A report of mtr and its rows, also with the number of the autonomous system (-z) in front of the host."""
 
 _WORD = re.compile(r"\S+")
-_DF = re.compile(r"(?P<columns>Filesystem(?: +[A-Za-z0-9%()-]+){3,8}) +(?P<last>Mounted on)[ \t]*")
-"""Heading of df, whose last column has a name of two words."""
+_DF = re.compile(r"(?P<columns>Filesystem(?: +(?:[GM]B blocks|[A-Za-z0-9%()-]+)){3,8}) +(?P<last>Mounted on)[ \t]*")
+"""Heading of df, whose last column has a name of two words, and on AIX the second one too."""
+
+_IOTOP = re.compile(
+    r"[ \t]*(?P<time>TIME[ \t]+)?(?P<id>[TP]ID)[ \t]+PRIO[ \t]+USER[ \t]+DISK READ[ \t]+DISK WRITE(?P<swap>[ \t]+SWAPIN)?"
+    r"[ \t]+IO>?[ \t]+COMMAND[ \t]*"
+)
+_IOTOP_ROW = re.compile(
+    r"[ \t]*(?:(?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2})[ \t]+)?(?P<id>[0-9]{1,10})[ \t]+(?P<prio>\S{1,8})[ \t]+(?P<user>\S{1,40})"
+    r"[ \t]+(?P<read>[0-9.]{1,16}) ?(?P<read_unit>[KMGT]?B?(?:/s)?)[ \t]+(?P<write>[0-9.]{1,16}) ?(?P<write_unit>[KMGT]?B?(?:/s)?)"
+    r"(?:[ \t]+(?P<swapin>[0-9.]{1,9}) ?%)?[ \t]+(?P<io>[0-9.]{1,9}) ?%[ \t]+(?P<command>\S.{0,400}?)[ \t]*"
+)
+"""Heading and row of iotop, whose columns have names and cells of two words; -a counts without `/s`, -t puts the time in front."""
+IOTOP = ("ID", "PRIO", "USER", "DISK READ", "DISK WRITE", "SWAPIN%", "IO%", "COMMAND")
+"""Heading under which the rows of iotop are kept, whatever its options."""
 
 _LVM = re.compile(r"[ \t]*(?:LV +VG +Attr +LSize|VG +#PV +#LV|PV +VG +Fmt)\b")
 """Headings of lvs, vgs and pvs, whose rows leave cells empty."""
@@ -74,7 +87,7 @@ _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
 Shape = dict[str, Any]
-"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, poolmon, last, ruled, profile), `heading`, `starts` of its
+"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, iotop, poolmon, last, ruled, profile), `heading`, `starts` of its
 cells. JSON-able.
 
 `framed` is False where bars stand only between the cells.
@@ -131,7 +144,11 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         shape = {"mode": "mtr", "heading": [found["host"], *found["columns"].split()], "starts": []}
         return shape if row_of(shape, below[0]) else None
     if found := _DF.fullmatch(first):
-        shape = {"mode": "df", "heading": [*found["columns"].split(), found["last"]], "starts": []}
+        columns = found["columns"].replace("B blocks", "B-blocks").split()
+        shape = {"mode": "df", "heading": [*columns, found["last"]], "starts": []}
+        return shape if any(row_of(shape, line) for line in below) else None
+    if _IOTOP.search(first):
+        shape = {"mode": "iotop", "heading": [*IOTOP], "starts": []}
         return shape if any(row_of(shape, line) for line in below) else None
     if _POOLMON.fullmatch(first):
         shape = {"mode": "poolmon", "heading": first.replace("Per Alloc", "Per_Alloc").split(), "starts": []}
@@ -272,6 +289,11 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
         cells = [*found.group("tag", "type", "allocs", "frees", "diff", "bytes", "each")] if found else []
         cells += [found["driver"] or ""] if found and len(heading) == 8 else []
         return [cell.strip() for cell in cells] or None
+    if mode == "iotop":
+        found = _IOTOP_ROW.fullmatch(line)
+        cells = [*found.group("id", "prio", "user")] if found else []
+        cells += [f"{found['read']} {found['read_unit']}", f"{found['write']} {found['write_unit']}"] if found else []
+        return [*cells, found["swapin"] or "", found["io"], found["command"]] if found else None
     if mode == "bar" and "|" not in line and "│" not in line:
         return None
     if mode == "df":
