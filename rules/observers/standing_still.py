@@ -23,6 +23,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.cut_names import uncut
 from rules.observers.frames import bare, idle_reason, names_of
 from rules.observers.kernel_reports import kernel_reports
 from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
@@ -200,7 +201,7 @@ def _by_place(rows: pl.LazyFrame, held: pl.DataFrame, wholes: Mapping[int, Mappi
     slept = both.filter(pl.col("wchan").is_not_null()).sort("line_no")
     places: dict[tuple[int, str | None, str], list[dict[str, Any]]] = {}
     for row in slept.iter_rows(named=True):
-        if not idle_reason(names_of(row["wchan"], True)):
+        if not idle_reason(names_of(uncut(row["wchan"]), True)):
             places.setdefault((row["artifact_id"], row["host"], row["wchan"]), []).append(row)
     for (artifact, _, wchan), sleeping in sorted(places.items(), key=lambda g: -len(g[1])):
         of = wholes[artifact]
@@ -230,7 +231,7 @@ def _by_place(rows: pl.LazyFrame, held: pl.DataFrame, wholes: Mapping[int, Mappi
             against_value=float(whole),
             share=min(1.0, len(sleeping) / max(1, whole)),
             n=len(sleeping),
-            seen=(*(({"event": "parent-and-child-write"},) if circle else ()), *names_of(wchan, True)),
+            seen=(*(({"event": "parent-and-child-write"},) if circle else ()), *names_of(uncut(wchan), True)),
         )
 
 

@@ -397,3 +397,10 @@ def test_a_mutex_that_is_waited_for_in_passing_is_no_stuck_one(ends: float, stuc
     found = observe(Case.of_tables({"syscalls": calls, "open_calls": [{**held, "line_no": 2}]}))
     (made,) = [s for s in found if s.kind == "open-call"]
     assert ({"event": "waits-for-held-mutex"} in made.seen) == stuck
+
+
+def test_a_name_that_ps_cuts_is_that_of_the_whole_function() -> None:
+    cut = [{**process(n, "D"), "wchan": "rpc_wa"} for n in range(1, 4)] + [{**process(9, "S"), "wchan": "poll_s"}]
+    (made,) = [s for s in seen(ps=cut) if s.kind == "asleep"]
+    assert "rpc_wa" in made.headline
+    assert made.seen == ({"stack": "rpc_wait_bit_killable"},)

@@ -1,0 +1,18 @@
+"""Each whole name that a cut one stands for is known by one meaning, and by no other that begins alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.observers.cut_names import CUT, WHOLE, uncut
+from rules.signatures.signatures import recognise
+
+
+@pytest.mark.parametrize("name", WHOLE.values())
+def test_the_whole_name_is_known(name: str) -> None:
+    assert recognise(stack=name)
+
+
+def test_only_names_of_that_length_are_cut() -> None:
+    assert (uncut("io_sch"), uncut("io_sche"), uncut("unknow")) == ("io_schedule", "io_sche", "unknow")
+    assert all(len(cut) == CUT for cut in WHOLE)
