@@ -1,6 +1,7 @@
 r"""Events of Windows as records of several lines: the Event Viewer's copy, `wevtutil qe /f:text`, `Get-WinEvent | Format-List`.
 
-The copy of Windows 2003 and before begins with the type, and has its time below the date.
+The Event Viewer names the fields in the language of the system: German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian,
+Japanese and Chinese are known. The copy of Windows 2003 and before begins with the type, and has its time below the date.
 
 A record begins with its log or its time and ends with its message, which may stand on the next line:
 
@@ -23,10 +24,11 @@ MOST_LINES = 40
 """Maximum number of lines of a record in front of its message."""
 
 _OPENS = re.compile(
-    r"[ \t]*(?:Log Name[ \t]*:[ \t]*\S.*|TimeCreated[ \t]*:[ \t]*[0-9].*|(?:Index|EventID)[ \t]*:[ \t]*[0-9]{1,12}[ \t]*"
+    r"[ \t]*(?:(?:Log Name|Protokollname|Nom du journal|Nombre de registro|Nome do Log|Nome registro|Logboeknaam|Nazwa dziennika"
+    r"|Имя журнала|ログの名前|日志名称)[ \t]*[:：][ \t]*\S.*|TimeCreated[ \t]*:[ \t]*[0-9].*|(?:Index|EventID)[ \t]*:[ \t]*[0-9]{1,12}[ \t]*"
     r"|Event Type:[ \t]*(?:Error|Warning|Information|Success Audit|Failure Audit)[ \t]*)"
 )
-_FIELD = re.compile(r"[ \t]*(?P<name>[A-Z][A-Za-z]{1,20}(?: [A-Z][A-Za-z]{1,12})?)[ \t]*:[ \t]*(?P<value>.*)")
+_FIELD = re.compile(r"[ \t]*(?P<name>[^\W\d_][^:：\t]{0,39}?)[ \t]*[:：][ \t]*(?P<value>.*)")
 _ROLES = {
     "Source": "source",
     "Event Source": "source",
@@ -47,6 +49,26 @@ _ROLES = {
     "Message": "text",
 }
 """What the fields are by their names."""
+_TRANSLATED = {
+    "source": "Quelle Origen Origem Fonte Origine Bron Źródło Источник ソース 来源",
+    "id": "Ereignis-ID|ID de l'événement|ID de l’événement|Id. del evento|Identificação do Evento|ID evento|Gebeurtenis-ID"
+    "|Identyfikator zdarzenia|Код события|イベント ID|事件 ID",
+    "severity": "Ebene Stufe Niveau Nivel Nível Livello Poziom Уровень レベル 级别",
+    "at": "Datum Fecha Data Дата 日付 日期",
+    "text": "Beschreibung Descripción Descrição Descrizione Beschrijving Opis Описание 説明 描述",
+}
+_ROLES.update({name: role for role, names in _TRANSLATED.items() for name in names.split("|" if "|" in names else None)})
+SEVERITIES = {
+    name: english
+    for english, names in (
+        ("Critical", "Kritisch Critique Crítico Critico 重大 Критический 严重"),
+        ("Error", "Fehler Erreur Erro Errore Fout Błąd Ошибка エラー 错误"),
+        ("Warning", "Warnung Avertissement Advertencia Aviso Avviso Waarschuwing Ostrzeżenie Предупреждение 警告"),
+        ("Information", "Informationen Información Informações Informazioni Informatie Informacje Сведения 情報 信息"),
+    )
+    for name in names.split()
+}
+"""Severities as the Event Viewer of other languages calls them."""
 
 Record = dict[str, Any]
 """An open record: number of its first line and of the line of its message, and what its fields say. JSON-able."""
@@ -108,4 +130,5 @@ def row_of(record: Record) -> dict[str, Any] | None:
     if not record.get("text") or not record.get("source"):
         return None
     name = f"{record['source']} {record['id']}" if record.get("id") else record["source"]
-    return {"severity": record.get("severity"), "text": f"{name}: {record['text']}"}
+    severity = record.get("severity")
+    return {"severity": SEVERITIES.get(severity, severity) if severity else None, "text": f"{name}: {record['text']}"}
