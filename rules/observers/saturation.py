@@ -497,9 +497,26 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         more = [line for line in more if line.line_from != one.lines[0].line_from]
         full: tuple[Seen, ...] = ({"counter": "virtual_swap_full_pct"},) if one.value >= VIRTUAL_SWAP_FULL else ()
         yield replace(one, lines=(*one.lines, *more), seen=full)
-    spaces = rows.with_columns(
-        pl.col("name").str.extract(r"^paging space (\S+) used$").alias("space"), pl.lit(False).alias("first")
-    )
-    yield from sightings(spaces.filter(pl.col("space").is_not_null()), [PAGING_SPACE], ["space"])
+    yield from sightings(_paging_spaces(rows), [PAGING_SPACE], ["space"])
     yield from sightings(joined.filter(pl.col("name") == FREE[0]), [AVAILABLE])
     yield from sightings(joined.filter(pl.col("name") != FREE[0]), [ONLY_FREE])
+
+
+def _paging_spaces(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the used part of each paging space in % (lsps -a), or of all together (lsps -s, svmon -G)."""
+    name = pl.col("name")
+    named = pl.coalesce(
+        name.str.extract(r"^paging space (\S+) used$"), pl.when(name == "paging space used").then(pl.lit(ALL_SPACES))
+    )
+    whole = ["artifact_id", "sample"]
+    sizes = rows.filter(name == "pg space size").select(*whole, pl.col("value").alias("size"))
+    in_use = rows.filter(name == "pg space inuse").join(sizes, on=whole, how="inner", nulls_equal=True)
+    part = in_use.filter(pl.col("size") > 0).with_columns(
+        (100.0 * pl.col("value") / pl.col("size")).alias("value"), pl.lit(ALL_SPACES).alias("space")
+    )
+    listed = rows.with_columns(named.alias("space")).filter(pl.col("space").is_not_null())
+    return pl.concat([listed, part.drop("size")], how="diagonal").with_columns(pl.lit(False).alias("first"))
+
+
+ALL_SPACES = "in all"
+"""What stands for the name of a paging space where a tool adds them up."""

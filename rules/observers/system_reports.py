@@ -53,6 +53,9 @@ KERBEROS_S = 300.0
 SLOW_MS = 20.0
 """Minimum time of a request to a file server that is felt: as of a disk (`saturation`)."""
 
+BUSY_PCT = 80.0
+"""Minimum part of the time in % that a volume works before requests wait in its queue (`saturation`)."""
+
 MANY = 1_000.0
 """Minimum number of requests that found no resource of an adapter since its counters began: single ones are nothing."""
 
@@ -107,6 +110,10 @@ SAYS = {
     "nfs write": Says(
         "Writes to {who} were answered in {value} by the file server (avg RTT)", SLOW_MS, unit="ms", share=0.6
     ),
+    "volume read": Says("Reads of {who} took {value} on average (filemon)", SLOW_MS, unit="ms", share=0.6),
+    "volume write": Says("Writes to {who} took {value} on average (filemon)", SLOW_MS, unit="ms", share=0.6),
+    "volume busy": Says("{who} was busy {value} of the time (filemon)", BUSY_PCT, unit="%", share=0.8),
+    "logical volume busy": Says("The logical volume {who} was busy {value} of the time (filemon)", BUSY_PCT, unit="%"),
     "hard errors": Says("The disk {who} counts {value} hard errors"),
     "media errors": Says("The disk {who} counts {value} media errors"),
     "failures predicted": Says("The disk {who} predicts its failure ({value} times)"),

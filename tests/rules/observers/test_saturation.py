@@ -243,6 +243,22 @@ def test_a_partition_that_may_not_take_more(capped: bool, ec: float, stands: boo
     assert (not made["capped_entitlement_pct"].normal if "capped_entitlement_pct" in made else None) is stands
 
 
+def test_paging_space_that_a_tool_adds_up() -> None:
+    listed = [
+        {"name": "paging space", "value": 4e6, "unit": "kb"},
+        {"name": "paging space used", "value": 96.0, "unit": "pct"},
+    ]
+    counted = [
+        {"name": "pg space size", "value": 5e5, "unit": "pages"},
+        {"name": "pg space inuse", "value": 4.7e5, "unit": "pages"},
+    ]
+    for rows, value in ((listed, "96 %"), (counted, "94 %")):
+        meminfo = [{"line_no": 3, "sample": 1, **row} for row in rows]
+        (made,) = (s for s in observe(Case.of_tables({"meminfo": meminfo})) if s.name == "paging_space_pct")
+        assert made.headline == f"Of the paging space in all, {value} are used ({value} at worst)"
+        assert not made.normal
+
+
 def test_a_full_paging_space() -> None:
     rows = [
         {"name": f"paging space {name} used", "value": value, "unit": "pct"}

@@ -57,6 +57,21 @@ CONCLUDED = (
     " executing for too long. Check for BIOS updates. \n"
 )
 
+FILEMON = """\
+VOLUME: /dev/hdisk9  description: N/A
+reads:                  710     (0 errs)
+  read sizes (blks):    avg    16.0 min       8 max      64 sdev     3.3
+  read times (msec):    avg  {ms} min   0.101 max 402.700 sdev   9.021
+utilization:            {util}
+"""
+MOST_ACTIVE = """\
+Most Active {what} Volumes
+------------------------------------------------------------------------
+  util  #rblk  #wblk   KB/s  volume                   description
+------------------------------------------------------------------------
+  {util}  40100   9200  2210.7  /dev/hdisk9              N/A
+"""
+
 
 def seen(text: str) -> list[Sighting]:
     tables = read_bytes(text.encode(), Hints(kind="text")).tables
@@ -84,6 +99,10 @@ def seen(text: str) -> list[Sighting]:
         (DISK.format(media=0, lost=40), "The disk c3t5d0 counts 40 transport errors", "disk-error"),
         (INTERRUPTS.format(rate=91000), "irq22: xhci0 interrupts 91,000 times a second", "interrupt-load"),
         (ADAPTER.format(count=5200), "5,200 requests found no free command of the adapter fcs1", "disk-saturated"),
+        (FILEMON.format(ms="44.102", util="0.300"), "Reads of /dev/hdisk9 took 44.1 ms on average", "disk-latency"),
+        (FILEMON.format(ms="1.102", util="0.910"), "/dev/hdisk9 was busy 91 % of the time", "disk-saturated"),
+        (MOST_ACTIVE.format(what="Physical", util="0.88"), "/dev/hdisk9 was busy 88 % of the time", "disk-saturated"),
+        (MOST_ACTIVE.format(what="Logical", util="0.88"), "logical volume /dev/hdisk9 was busy 88 %", "disk-saturated"),
         (CONCLUDED, "routines of a driver (ISR of a driver) run for too long", "driver-wait"),
     ],
 )
@@ -107,6 +126,8 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
         "System-wide memory free percentage: 71%\n",
         "Trusted DC Connection Status Status = 0 0x0 NERR_Success\n",
         NFS.format(ms="1.400"),
+        FILEMON.format(ms="4.102", util="0.300"),
+        MOST_ACTIVE.format(what="Physical", util="0.40"),
         DISK.format(media=0, lost=2),
         INTERRUPTS.format(rate=4200),
         ADAPTER.format(count=12),

@@ -57,7 +57,9 @@ _TRANSLATED = {
     "at": "Datum Fecha Data Дата 日付 日期",
     "text": "Beschreibung Descripción Descrição Descrizione Beschrijving Opis Описание 説明 描述",
 }
-_ROLES.update({name: role for role, names in _TRANSLATED.items() for name in names.split("|" if "|" in names else None)})
+_ROLES.update(
+    {name: role for role, names in _TRANSLATED.items() for name in names.split("|" if "|" in names else None)}
+)
 SEVERITIES = {
     name: english
     for english, names in (

@@ -35,7 +35,7 @@ The dates of a certificate are params NotBefore and NotAfter with their seconds.
 (cmdstat_get:calls=900,usec=4500) are counters with the command as item; an entry of its slow log (SLOWLOG GET) or of LATENCY
 LATEST is a line of a log with its elapsed time.
 What tools of Windows, macOS, BSD and HP-UX state of the system in one line (netstat -m, vmstat -z, lanadmin, LatencyMon, pathping, w32tm,
-pmset -g therm), and tools of file servers, disks and adapters (nfsiostat, iostat -En, fcstat, vmstat -i), is a row under "system
+pmset -g therm), and tools of file servers, disks and adapters (nfsiostat, iostat -En, fcstat, vmstat -i, filemon), is a row under "system
 report"; a row of a list of Windows' events is a line of a log without a time.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """

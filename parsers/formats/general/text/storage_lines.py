@@ -1,8 +1,9 @@
 """Lines by which listings of arrays, paths, clusters of disks and of a board say that something fails or is being rebuilt.
 
 They have neither a stamp nor words that a program complains with: multipath -ll, storcli, MegaCli, ssacli, mdadm --detail, /proc/mdstat,
-the error and self-test logs of smartctl and its attributes without their heading, `ceph health` and `ipmitool sel list`. Source: multipath(8), "path groups"; Broadcom StorCLI manual (states of virtual and physical drives); HPE Smart Storage
-Administrator CLI guide; md(4), mdadm(8); Ceph documentation, Health checks; smartctl(8), -l error, -l selftest;
+the error and self-test logs of smartctl and its attributes without their heading, `ceph health` and `ipmitool sel list`.
+Source: multipath(8), "path groups"; Broadcom StorCLI manual (states of virtual and physical drives); HPE Smart Storage Administrator CLI guide;
+md(4), mdadm(8); Ceph documentation, Health checks; smartctl(8), -l error, -l selftest;
 ipmitool(1), sel; IPMI 2.0, table 42-3 (events of sensors).
 """
 

@@ -26,7 +26,7 @@ _OF_MEMORY = (
 )
 _SURE = (
     r"(?m)^ *[0-9.]+ (?:K )?(?:total memory|used memory|cpu context switches|memory pages|lruable pages|pages paged in"
-    r"|address trans\. faults|total address trans|swap ins|device interrupts|total name lookups)"
+    r"|(?:[a-z]+ ){1,3}I/Os blocked with no [a-z]{1,3}buf|address trans\. faults|total address trans|swap ins|device interrupts|total name lookups)"
 )
 
 DISK_HEADING = r"^[ \t]*(total[ \t]+merged[ \t]+sectors[ \t]+ms.*)$"
@@ -38,13 +38,14 @@ _STAMP = r"[ \t]+([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[ 
 def listed(text: str) -> tuple[str, int] | None:
     """Recognise a list of -s or -v in a head: return its system and the number of lines that are certain."""
     if not any(
-        word in text for word in (" memory", " switches", " pages", " swap ins", " trans", " lookups", " interrupts")
+        word in text
+        for word in (" memory", " switches", " pages", " swap ins", " trans", " lookups", " interrupts", " blocked")
     ):
         return None
     found = len(re.findall(_SURE, text))
     if found < 2:
         return None
-    if "lruable" in text or "paging space page ins" in text:
+    if "lruable" in text or "paging space page ins" in text or "I/Os blocked with no " in text:
         return "aix", found
     if " K " in text or "IO-wait cpu ticks" in text:
         return "linux", found
