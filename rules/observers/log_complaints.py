@@ -3,6 +3,8 @@
 Standing out: templates of lines of severity error or worse (of a failed operation, an error code that says so, or, where
 a line has no severity, words that say so); then warnings and what a signature knows. Normal: all other lines, and those
 that only continue another (DETAIL, STATEMENT, HINT ...).
+A line may say itself how often it came ("x44 over 2d1h"). What the next try repairs (a name server's time-out) and what
+has at most `RARE` of a long log is told by its part of the log: the other lines show that it did.
 Worked example: 12 lines FATAL of a PostgreSQL log, 8 of them "remaining connection slots are reserved ...", all within
 2 s: n 8, share 0.67, "8 of them within one minute" if the log covers an hour.
 Cost: one streaming pass; memory for one row per template and minute. Source: RFC 5424 6.2.1 (severities); syslog(3);
@@ -12,6 +14,7 @@ grouping by what stays constant, see `log_templates`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +24,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.log_templates import template
 from rules.observers.log_times import between, quoted
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.signatures.mechanisms import mechanisms
 from rules.signatures.signatures import Seen, recognise
 
 OBSERVER = Observer(
@@ -105,6 +109,18 @@ LEFT_OUT = r"^(?:\[ *[0-9.]+\] )?[A-Za-z0-9_]+: ([0-9]+) callbacks suppressed"
 QUOTED, QUOTED_END = 160, 45
 """Maximum number of characters of a line in a headline, and how many of them are its end: there stands the reason."""
 
+SAID = r"\(x([0-9]{1,7})(?: over [0-9dhms.]{1,16})?\)\s*$|\bmessage repeated ([0-9]{1,7}) times?: \["
+"""How often a line says that it came: events of Kubernetes ("x44 over 2d1h"), rsyslog and syslog-ng."""
+
+SPAN = re.compile(r"\(x[0-9]+ over ([0-9dhms.]+)\)\s*$")
+"""In what time it came so often."""
+
+RARE = 0.02
+"""Maximum part of the lines of a log that a failure which the next try repairs has, where the others show that it did."""
+
+RARE_OF = 50
+"""Minimum number of lines of a log before a few of them are rare."""
+
 CONTINUING = 3
 """Maximum number of lines behind a complaint that are told with it."""
 
@@ -140,6 +156,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         .group_by([*group, "window"])
         .agg(
             pl.len().alias("n"),
+            _said(text).sum().alias("said"),
             pl.col("rank").max(),
             pl.col("severity").str.contains(ENDED).fill_null(False).any().alias("ended"),
             pl.col("severity").first(),
@@ -157,7 +174,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     made = (
         counted.group_by(group)
         .agg(
-            pl.col("n").sum(),
+            pl.col("n", "said").sum(),
             pl.col("rank").max(),
             pl.col("ended").any(),
             *(pl.col(c).get(pl.col("first").arg_min()) for c in ("severity", "text", "line_end")),
@@ -185,6 +202,13 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         _sightings(made, _continuing(case), _left_out(case)),
         key=lambda s: (s.kind != "error", -(s.share or 0.0), s.lines[0].line_from),
     )
+
+
+def _said(text: pl.Expr) -> pl.Expr:
+    """Return how many times a line says that it came; once where it says nothing."""
+    found = text.str.extract_groups(SAID)
+    times = pl.coalesce(found.struct[0], found.struct[1]).cast(pl.Int64, strict=False)
+    return times.fill_null(1).clip(1)
 
 
 def _rank() -> pl.Expr:
@@ -236,6 +260,12 @@ def _sightings(
             "of_event": reports.get(key, row["n"]),
             "behind": _behind(row, continuing),
             "left_out": left_out.get((row["artifact_id"], row["first"] - 1)),
+            "repaired": any(
+                mechanisms()[found.mechanism].retried
+                for one in _names(row)
+                for found in recognise(**one)
+                if found.mechanism
+            ),
         }
         yield _sighting(whole, kind, _names(row))
 
@@ -356,10 +386,12 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     said = with_end(row["text"])
     code = f"{row['code']}: " if row["code"] and row["code"] not in said else ""
     n, burst = row["n"], _burst(row)
-    times = "Once" if n == 1 else f"{n:,} times"
+    times = "Once" if row["said"] == 1 else f"{row['said']:,} times"
+    if row["said"] > n:
+        times += f" over {span[1]}" if n == 1 and (span := SPAN.search(str(row["text"]))) else f" by {n:,} lines" * (n > 1)
     if n > 1 and row["t_from"] is not None and row["t_to"] > row["t_from"]:
         times += f" in {between(row['t_to'] - row['t_from'], row['t_from'], row['t_to'])}"
-    if n == 1 and row["since_start"] and row["t_from"] is not None:
+    if row["said"] == 1 and row["since_start"] and row["t_from"] is not None:
         # A kernel's log has its stamps in seconds: up to here they are still found by eye.
         at = f"{row['t_from']:,.3f} s" if row["t_from"] < STAMPED_S else figure(row["t_from"], "s")
         times += f", {at} after the start"
@@ -368,7 +400,9 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     if burst:
         times += f", {row['peak']:,} of them within one minute"
     errors, lines = row["errors"], row["lines"]
-    if kind == "error":
+    if kind == "error" and row["repaired"] and lines >= RARE_OF and n <= RARE * lines:
+        share, of = n / lines, f"{_part(n, lines)} lines"
+    elif kind == "error":
         share = row["of_event"] / errors
         of = f"{_part(n, errors)} lines that complain" if errors > n else None
     else:
@@ -395,8 +429,8 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
         kind=kind,
         subject=f"{code}{said}",
         headline=f'{times}: "{code}{said}"' + (f", {of}" if of else ""),
-        name="lines_count",
-        value=float(n),
+        name="lines_count" if row["said"] == n else "times_count",
+        value=float(row["said"]),
         unit="count",
         lines=tuple(Lines(row["artifact_id"], line, line, role) for line, role in cited),
         **place(row),

@@ -55,6 +55,7 @@ class Mechanism:
     `plain_asleep`: several asleep in it at once name it outright, though each name only fits: nobody is there in passing.
     `brings` names the mechanisms that are seen wherever this one is at work, such as paging by a full memory node.
     `ordinary`: a machine at work looks the same, so that one name which only fits is never enough for a lead.
+    `retried`: the next try repairs it, so that a rare line of a long log that tells of it is no lead.
     """
 
     mechanism: str
@@ -69,6 +70,7 @@ class Mechanism:
     plain_asleep: bool = False
     brings: tuple[str, ...] = ()
     ordinary: bool = False
+    retried: bool = False
 
 
 @functools.cache

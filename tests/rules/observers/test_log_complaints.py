@@ -226,3 +226,39 @@ def test_what_the_log_left_out_before_a_line_is_told_with_it() -> None:
     assert any((line.line_from, line.role) == (4, "left out before") for line in found[0].lines)
     alone = [s for s in observe(Case.of_tables({"logs": rows[1:]})) if "transfer failed" in s.headline]
     assert alone[0].headline.startswith('Once: "drv0')
+
+
+@pytest.mark.parametrize(
+    ("texts", "value", "begins"),
+    [
+        (["Unhealthy: Startup probe failed: timed out (x31 over 3h12m)"], 31, "31 times over 3h12m:"),
+        (["BackOff: restarting failed container (x7 over 90s)"], 7, "7 times over 90s:"),
+        (["BackOff: restarting failed container (x12)"], 12, "12 times:"),
+        (["message repeated 5 times: [ connection lost to peer]"], 5, "5 times:"),
+        (["send to peer 4 failed (x2 over 9s)", "send to peer 5 failed (x3 over 9s)"], 5, "5 times by 2 lines:"),
+        (["send to peer 4 failed (x0 over 9s)"], 1, "Once:"),
+    ],
+)
+def test_a_line_says_itself_how_often_it_came(texts: list[str], value: int, begins: str) -> None:
+    made = seen(*(line(text, "ERROR") for text in texts))
+    assert [s.value for s in made] == [value]
+    assert made[0].headline.startswith(begins)
+
+
+TIMED_OUT = "plugin/errors: 2 db4.example.net. A: read udp 10.1.0.4:40000->192.0.2.9:53: i/o timeout"
+
+
+@pytest.mark.parametrize(("answered", "failed", "felt"), [(99, 1, False), (97, 3, True), (20, 1, True)])
+def test_a_rare_line_of_what_the_next_try_repairs_is_told_by_its_part_of_the_log(
+    answered: int, failed: int, felt: bool
+) -> None:
+    lines = [line(f'"A IN s{n}.example.net. udp" NOERROR 0.0002s', "INFO") for n in range(answered)]
+    made = seen(*lines, *(line(TIMED_OUT, "ERROR") for _ in range(failed)))
+    assert len(made) == 1
+    assert made[0].share == pytest.approx(1.0 if felt else failed / (answered + failed))
+
+
+def test_a_rare_line_of_what_nothing_repairs_keeps_its_weight() -> None:
+    lines = [line(f"stored item {n}", "INFO") for n in range(200)]
+    made = seen(*lines, line("Out of memory: Killed process 4711 (java)", "ERROR"))
+    assert [s.share for s in made] == [1.0]
