@@ -388,7 +388,9 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     n, burst = row["n"], _burst(row)
     times = "Once" if row["said"] == 1 else f"{row['said']:,} times"
     if row["said"] > n:
-        times += f" over {span[1]}" if n == 1 and (span := SPAN.search(str(row["text"]))) else f" by {n:,} lines" * (n > 1)
+        times += (
+            f" over {span[1]}" if n == 1 and (span := SPAN.search(str(row["text"]))) else f" by {n:,} lines" * (n > 1)
+        )
     if n > 1 and row["t_from"] is not None and row["t_to"] > row["t_from"]:
         times += f" in {between(row['t_to'] - row['t_from'], row['t_from'], row['t_to'])}"
     if row["said"] == 1 and row["since_start"] and row["t_from"] is not None:

@@ -46,6 +46,15 @@ IN_TEXT = (
     + r"(\d{1,12}(?:\.\d+)?) ?(ms|msecs?|millis|milliseconds?|us|usecs?|µs|microseconds|s|secs?|seconds?|mins?|minutes?)\b"
 )
 IN_GO = _WORDS + r"(?:(\d{1,4})h)?(\d{1,4})m(\d{1,2}(?:\.\d+)?)s\b"
+IN_AGE = (
+    r"(?i)\b(?:last seen (?:active|alive)|last (?:heartbeat|response|reply|contact)(?: was)?(?: received)?) (?:(\d{1,4})h)?(?:(\d{1,4})m)?"
+    r"(\d{1,6}(?:\.\d+)?) ?s(?:ec(?:ond)?s?)? ago\b"
+)
+"""How long nothing was heard of somebody, as Go prints spans and as prose does."""
+
+IN_OLD = r"(?i)\bslow request (\d{1,9}(?:\.\d+)?) seconds? old\b|\boldest (?:one )?blocked for >? ?(\d{1,9}(?:\.\d+)?) sec(?:ond)?s?\b"
+"""How long a request of Ceph waits already."""
+
 IN_NAME = (
     r"(?i)(?:duration|elapsed|took|latency|waited|spent|(?:response|query|exec|execution|total|request|process|processing|run|wall)_?time)"
     r"(?:_?in)?_?(ms|msec|millis|milliseconds|us|micros|s|sec|secs|seconds)[\"']?[=:] ?[\"']?(\d{1,12}(?:\.\d+)?)(?:[^\w.]|$)"
@@ -153,6 +162,9 @@ def _took(rows: pl.LazyFrame) -> pl.LazyFrame:
     text = pl.col("text")
     hours, minutes, left = _numbers(text, IN_GO, 1, 2, 3)
     made = rows.with_columns((hours.fill_null(0.0) * 3600 + minutes * 60 + left).alias("took"))
+    hours, minutes, left = _numbers(text, IN_AGE, 1, 2, 3)
+    ago = hours.fill_null(0.0) * 3600 + minutes.fill_null(0.0) * 60 + left
+    made = made.with_columns(pl.coalesce("took", ago, *_numbers(text, IN_OLD, 1, 2)).alias("took"))
     rest = pl.when(pl.col("took").is_null()).then(text)
     for form in (
         _scaled(rest, IN_TEXT, 1, 2),

@@ -39,6 +39,12 @@ def case(*rows: tuple[float | None, str]) -> Case:
         ("timeout_ms=30000", None),
         ("99999999 s elapsed", None),
         ("no figure at all", None),
+        ("pleg was last seen active 3h4m5.5s ago; threshold is 3m0s", 11045.5),
+        ("peer db7: last heartbeat was received 48s ago", 48.0),
+        ("monitor last seen alive never", None),
+        ("[WRN] slow request 41.25 seconds old, received at 10:02:11", 41.25),
+        ("[WRN] 2 slow requests, 2 included below; oldest blocked for > 33.5 secs", 33.5),
+        ("9 slow ops, oldest one blocked for 95 sec, osd.4 has slow ops", 95.0),
     ],
 )
 def test_a_line_tells_what_took_how_long(text: str, seconds: float | None) -> None:
