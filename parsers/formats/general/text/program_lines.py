@@ -2,7 +2,7 @@ r"""Lines without a stamp by which run-times and tools of builds say that someth
 
 An exception with its message (Java, .NET, Python, Ruby, Node.js), a panic of Go or Rust, an end of V8, Python or the Java machine, a
 report of a sanitizer, a step of make, ninja, npm, Gradle or BuildKit that failed, an alarm of Puma, a warning of Node.js, a line of a
-collector without any stamp.
+collector without any stamp, a reason in the JSON of a service's reply.
 
     >>> severity_of_program("Caused by: java.net.ConnectException: Connection refused")
     'error'
@@ -43,11 +43,23 @@ _FAILED = re.compile(
     r"|\[[0-9]{1,10}\] ! .+"
 )
 _WARNED = re.compile(r"\(node:[0-9]{1,10}\) (?:\[[A-Z0-9_]{3,40}\] )?(?:[A-Za-z]{0,60}Warning): .+")
+_REPLIED = re.compile(
+    r"[ \t]*\"?\[?[a-z]{2,30}(?:_[a-z]{2,30}){1,6}_exception\]?:? .+"
+    r"|[ \t]*\"(?i:reason|error|errors|message|details?|error_description|exception|cause|fault|errmsg)\"[ \t]?:[ \t]?\"(?P<why>[^\"\\].*)"
+)
+"""What a service says in the JSON of its reply: an exception by its name, or a member whose name says that it is a reason."""
+
+_WHY = re.compile(
+    r"(?i)\b(?:rejected|refused|timed? ?out|timeout|too large|too many|exceed(?:s|ed)|unavailable|exception|fail(?:ed|ure|s)?|cannot|could not"
+    r"|unable to|overload(?:ed)?|throttl(?:ed|ing)|deadlock|exhausted|denied|no space|out of memory|not available|circuit.?breaker|unhealthy)\b"
+)
+
 _COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
 """A line of HotSpot with decorations of which none is a time (`-Xlog:gc*:::tags`)."""
 
 _MAYBE = re.compile(
     r"\] ! |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|GC\("
+    r"|_exception|\"(?i:reason|error|errors|message|details?|error_description|cause|fault|errmsg)\"[ \t]?:"
 )
 """What some part of any of these lines looks like; most lines have none of it."""
 
@@ -63,6 +75,10 @@ def severity_of_program(line: str) -> str | None:
     ('error', 'warning')
     >>> severity_of_program("[gc] GC(7) Pause Full (System.gc()) 9M->4M(20M) 8.1ms"), severity_of_program("make: *** [a.o] Error 1")
     ('info', 'error')
+    >>> severity_of_program('  "reason": "queue is full, task rejected",'), severity_of_program('"message": "order stored"')
+    ('error', None)
+    >>> severity_of_program('    "[shard_lock_exception] rejected: lock is held"')
+    'error'
     """
     if len(line) > LONGEST or not _MAYBE.search(line):
         return None
@@ -75,6 +91,9 @@ def severity_of_program(line: str) -> str | None:
         return "warning"
     if _COLLECTOR.fullmatch(text):
         return "info"
+    replied = _REPLIED.fullmatch(text)
+    if replied and (replied["why"] is None or _WHY.search(replied["why"])):
+        return "error"
     found = _EXCEPTION.fullmatch(text)
     if found and (found["says"] or any(sign in found["name"] for sign in (".", "::"))):
         return "error"
