@@ -66,6 +66,9 @@ LATE_BYTES = 2.0**30
 STUCK_MESSAGES = 100_000.0
 """Number of messages behind from which a partition or queue does not catch up between two looks."""
 
+UNREAD_PART = 0.1
+"""Part of all messages that a partition ever had from which its consumer is late, however few they are."""
+
 MANY_WAIT = 10.0
 """Minimum number of sessions or samples of a count of waits: of fewer, one is much by chance."""
 
@@ -791,7 +794,11 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
     thing = "-".join(one.of[n] for n in ("topic", "partition") if _known(one.of.get(n)))
     lines = tuple(x.line(f"lag {lag:,.0f}") for lag, x in sorted(lags, key=lambda x: -x[0])[:TOLD])
     part = figure(100 * most / whole if whole else 0.0, "%")
+    unread = max((_unread(lag, x) for lag, x in lags), key=lambda x: x[0])
     text = f"{thing or 'a partition'} lags {most:,.0f} messages, {part} of the {whole:,.0f} of {len(lags):,} partitions"
+    late = unread[0] >= UNREAD_PART
+    if late:
+        text += f"; {unread[1]} has not read {figure(100 * unread[0], '%')} of all that it ever had"
     yield Sighting(
         "lag",
         thing or "lag",
@@ -804,7 +811,7 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
         against="what arrives between two commits",
         against_value=LAG_MESSAGES,
         share=LEADS if most >= LAG_MESSAGES else None,
-        seen=({"event": "consumer-late"},) if most >= STUCK_MESSAGES else (),
+        seen=({"event": "consumer-late"},) if most >= STUCK_MESSAGES or late else (),
         normal=most < LAG_MESSAGES,
         n=len(lags),
     )
@@ -826,6 +833,13 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
             seen=({"event": "queue-without-consumer"},) if whole >= LAG_MESSAGES else (),
             n=len(nobody),
         )
+
+
+def _unread(lag: float, one: Listed) -> tuple[float, str]:
+    """Return which part of all messages that a partition ever had is not read, and its name; 0 for a short lag."""
+    end = _number(one.of.get("log_end_offset"))
+    name = "-".join(one.of[n] for n in ("topic", "partition") if _known(one.of.get(n)))
+    return (lag / end if end and lag >= LAG_MESSAGES else 0.0), name or "it"
 
 
 def _queues(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:

@@ -211,6 +211,9 @@ POOL = "database user cl_waiting sv_active sv_idle maxwait"
         ("node_name name active queue rejected", "n1 write 8 8 5", None),
         ("TOPIC PARTITION LAG CONSUMER-ID", "orders 0 100000 c-1", "consumer-late"),
         ("TOPIC PARTITION LAG CONSUMER-ID", "orders 0 99999 c-1", None),
+        ("TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG", "orders 0 7000 10000 3000", "consumer-late"),
+        ("TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG", "orders 0 97000 100000 3000", None),
+        ("TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG", "orders 0 100 900 800", None),
         ("TOPIC PARTITION LAG CONSUMER-ID", "orders 0 1000 -", "queue-without-consumer"),
         ("TOPIC PARTITION LAG CONSUMER-ID", "orders 0 999 -", None),
         ("application_name replay_lag", "s1 00:01:00", "replica-late"),
@@ -386,3 +389,12 @@ def test_locks_that_are_not_granted_have_the_names_of_waits(
 ) -> None:
     made = next(s for s in table(heading, *[row] * n) if s.name == "locks_waited_count")
     assert made.seen == ((seen,) if seen else ())
+
+
+def test_the_partition_that_is_read_least_is_named() -> None:
+    heading = "TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG"
+    (made,) = table(heading, "orders 0 900000 909000 9000", "orders 1 4000 8000 4000")
+    assert made.headline == (
+        "orders-0 lags 9,000 messages, 69.2 % of the 13,000 of 2 partitions;"
+        " orders-1 has not read 50 % of all that it ever had"
+    )
