@@ -29,6 +29,9 @@ _RULED = re.compile(r"[ \t]*(?:[-_=]{1,200} {1,8}){1,99}[-_=]{1,4000}[ \t]*")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[a-zA-Z%µ/]{1,6})?")
 _GAP = re.compile(r"[ \t]{2,}|\t")
 _CELL = re.compile(r"\S+(?: \S+)*")
+_FIGURE = re.compile(r"[-+]?[0-9][0-9.,]*(?:%| ?(?:[nuµm]?s|[KMGTPkmgtp]?i?[Bb](?:/s)?|[KMGTPkmgtp]))?(?=[ \t]|$)")
+_FIGURE_OR_WORD = re.compile(rf"{_FIGURE.pattern}|\S+")
+"""Figures with their units, and words: what is left between numbers that fill their columns."""
 
 _NAME = re.compile(r"[ \t]*(?P<name>[A-Za-z_][\w.]{0,62})[ \t]*")
 _DASHES = re.compile(r"[ \t]*-{1,200}[ \t]*")
@@ -245,6 +248,23 @@ def _is_table(shape: Shape, rows: Sequence[Sequence[str]], ruled: bool) -> bool:
     return capitals and len(heading) >= 3 and (not strict or len(rows) >= 2)
 
 
+def _tight(cells: Sequence[str], wanted: int) -> list[str] | None:
+    """Return as many cells as wanted where numbers fill their columns, so that one blank is all that parts them, else None.
+
+    >>> _tight(["0.01", "123.52 us 2136739.26 us", "7 RENAME"], 5)
+    ['0.01', '123.52 us', '2136739.26 us', '7', 'RENAME']
+    >>> _tight(["two words", "c"], 3), _tight(["1", "2 s"], 3)
+    (None, None)
+    """
+    made: list[str] = []
+    for cell in cells:
+        parts = [found[0] for found in _FIGURE_OR_WORD.finditer(cell)]
+        if len(parts) > 1 and sum(not _FIGURE.fullmatch(part) for part in parts) > 1:
+            return None
+        made += parts
+    return made if len(made) == wanted else None
+
+
 def waits_for_rows(*lines: str) -> bool:
     """Return whether the last lines are a heading below which its tool prints an empty line before the rows.
 
@@ -324,6 +344,8 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
         return [*cells, *[""] * (len(heading) - len(cells))]
     if mode != "wide" or not 2 <= len(cells) < len(heading):
         return None
+    if tight := _tight(cells, len(heading)):
+        return tight
     placed = [""] * len(heading)
     ends = [start + len(name) for start, name in zip(starts, heading, strict=True)]
     for found in _CELL.finditer(line):

@@ -188,6 +188,19 @@ def test_a_complaint_without_a_stamp_is_of_a_log(line):
     assert [row["text"] for row in tables_of(f"{line}\n")["logs"]] == [line]
 
 
+def test_numbers_that_fill_their_columns_are_cells_of_their_own():
+    text = (
+        " %-share    Avg-time      Max-time   Calls   Op\n"
+        "    0.50     12.00 us      90.10 us      31   STAT\n"
+        "   99.50  10480.25 us 7000321.75 us    9000 MKDIR\n"
+    )
+    rows = tables_of(text)["rows"]
+    assert [row["cells"] for row in rows] == [
+        ["0.50", "12.00 us", "90.10 us", "31", "STAT"],
+        ["99.50", "10480.25 us", "7000321.75 us", "9000", "MKDIR"],
+    ]
+
+
 def test_a_row_of_fewer_cells_stands_under_its_heading():
     text = (
         "Proto   Address          State\nTCP     10.0.0.1:80      OPEN\nUDP     10.0.0.1:53\n"
