@@ -9,6 +9,7 @@ Cost: one streaming aggregation. Source: RFC 9293 3.5.2 (reset), 3.8.6.1 (zero w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,11 @@ HALF = 0.5
 
 WRONG, NONE = "wrong checksum", "no checksum"
 """What the payload of a packet says of its checksum, before the tool's words."""
+
+AGAIN = 3
+"""Minimum number of times that a sender was told of one destination that its packets are too large: one who heeds it is told once."""
+
+TOO_LARGE = r"(?i)need to frag|too big"
 
 SAYS = {
     "refused": "{src}:{sport} refused connections of {dst} with RST",
@@ -87,6 +93,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.len().alias("n"),
             pl.col("sport").first(),
             text.first().alias("what"),
+            text.unique_counts().max().alias("same"),
             pl.col("line_no").head(3).alias("lines"),
             pl.col("t_local").min().alias("t_from"),
             pl.col("t_local").max().alias("t_to"),
@@ -104,6 +111,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         says = f"{text_}, {figure(n, 'count')} of its {figure(of, 'count')} packets there"
         named = {"icmp": f"ICMP: {row['what']}", "window": "TCP: window of 0", "refused": "TCP: RST in answer to a SYN"}
         log = named.get(row["sign"])
+        again = row["sign"] == "icmp" and row["same"] >= AGAIN and re.search(TOO_LARGE, str(row["what"])) is not None
         lost = _unanswered(rows, row) if row["sign"] == "checksum" and n >= LOST else None
         if lost is not None:
             says += f"; nothing came back for {figure(lost.seconds, 's')}"
@@ -123,9 +131,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             t_to=row["t_to"],
             against="the packets of that sender there",
             against_value=float(of),
-            share=(0.3 if lost is None else HALF) * min(1.0, n / of),
+            share=(0.3 if lost is None and not again else HALF) * min(1.0, n / of),
             n=n,
-            seen=({"log": log},) if log else () if lost is None else ({"event": "checksum-unanswered"},),
+            seen=({"event": "too-large-again"},) if again else ({"log": log},) if log else () if lost is None else ({"event": "checksum-unanswered"},),
             beside="the packets of the other direction have no checksum at all" if lost and lost.none_back else None,
         )
 

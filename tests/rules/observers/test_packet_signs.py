@@ -75,3 +75,22 @@ def test_the_words_of_the_tool_and_the_first_packet_back_are_told() -> None:
     rows[2]["payload"] = None
     (plain,) = observe(Case.of_tables({"packets": rows}))
     assert plain.beside is None
+
+
+@pytest.mark.parametrize(
+    ("destinations", "named"),
+    [
+        (("d", "d", "d"), {"event": "too-large-again"}),
+        (("d", "e", "f"), {"log": "ICMP: d unreachable - need to frag (mtu 1400)"}),
+        (("d", "d"), {"log": "ICMP: d unreachable - need to frag (mtu 1400)"}),
+    ],
+)
+def test_who_is_told_of_one_destination_again_does_not_heed_it(
+    destinations: tuple[str, ...], named: dict[str, str]
+) -> None:
+    rows = [
+        packet("r", "a", proto="icmp", payload=f"{to} unreachable - need to frag (mtu 1400)", line_no=n)
+        for n, to in enumerate(destinations, 1)
+    ]
+    (made,) = observe(Case.of_tables({"packets": rows}))
+    assert made.seen == (named,)

@@ -26,7 +26,10 @@ _STAMP = (
     r"(?:rule [0-9a-z._/-]{1,40}\([a-z-]{1,20}\):? (?:\[[^\]]*\] )?[a-z]{1,8} (?:in|out) on [0-9a-z._]{1,20}: )?"
 )
 _PAIR = r"([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*) > ([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*): "
-TCPDUMP = r"^" + _STAMP + _ETHER + r"(?:IP6? )?(?:\([^>]*\) )?" + _PAIR
+_CUT = r"(?:truncated-ip6? - [0-9]{1,9} bytes missing! ?)?"
+"""What tcpdump says of a packet of which it kept only the first bytes (print-ip.c)."""
+
+TCPDUMP = r"^" + _STAMP + _ETHER + r"(?:IP6? )?" + _CUT + r"(?:\([^>]*\) )?" + _PAIR
 TCPDUMP_SECOND = r"^[ \t]{2,}" + _PAIR
 """Second line of a packet under -v; the first line is TCPDUMP_FIRST."""
 

@@ -355,3 +355,12 @@ def test_the_announced_size_of_segments(line, mss):
 def test_what_tcpdump_says_of_checksums(rest, payload):
     reading = read_bytes(f"09:00:00.000001 IP 10.0.0.1.5 > 10.0.0.2.6: {rest}\n".encode() * 2)
     assert reading.table("packets")["payload"].to_list() == [payload] * 2
+
+
+def test_a_packet_of_which_only_the_first_bytes_were_kept_is_one():
+    line = (
+        "10:00:00.5 IP truncated-ip - 1200 bytes missing! alpha.8443 > beta.50000:"
+        " Flags [.], seq 1:1401, ack 9, win 500, length 1400\n"
+    )
+    made = read_bytes(line.encode()).table("packets").row(0, named=True)
+    assert (made["src"], made["dport"], made["seq"], made["len"]) == ("alpha", 50000, 1, 1400)
