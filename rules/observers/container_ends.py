@@ -35,6 +35,9 @@ BLOCK = 24
 LEADS, ENDED = 0.6, 0.4
 """Share of what is described: a run that ended at its limit says why by itself, any other one only that it ended."""
 
+SIGNALLED = 128
+"""What the exit code of a process that a signal ended is more than its number."""
+
 STATE = 8
 """Maximum number of lines below `OOMKilled` in the state of one container of Docker."""
 
@@ -53,23 +56,34 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _inspected(case: CaseTables) -> Iterable[Sighting]:
-    """Yield the states of Docker's containers that were killed for want of memory."""
+    """Yield the states of Docker's containers that were killed for want of memory, or that ended with a code.
+
+    A code above 128 is the number of the signal that ended it, plus 128 (`docker run`, exit status).
+    """
     columns = [*PLACE_COLUMNS, "part", "line_no", "name", "value"]
     name = pl.col("name")
     named = case.scan("params", columns, name.is_in(["OOMKilled", "StartedAt", "FinishedAt"])).head(MOST_ROWS).collect()
     rows = named.sort("artifact_id", "line_no").to_dicts()
-    if not any(r["name"] == "OOMKilled" and r["value"] == "true" for r in rows):
+    if not any(r["name"] == "OOMKilled" for r in rows):
         return
     codes = case.scan("counters", columns, name == "ExitCode").head(MOST_ROWS).collect().to_dicts()
     for row in rows:
-        if row["name"] != "OOMKilled" or row["value"] != "true":
+        if row["name"] != "OOMKilled" or row["value"] not in ("true", "false"):
             continue
         near = [r for r in (*rows, *codes) if _same(r, row) and 0 < r["line_no"] - row["line_no"] <= STATE]
         code = next((r for r in near if r["name"] == "ExitCode"), None)
         dates = [next((r for r in near if r["name"] == n), None) for n in ("StartedAt", "FinishedAt")]
         lived = _between(*dates)
+        if row["value"] == "false" and (code is None or code["value"] == 0):
+            continue
         text = "A container was ended for want of memory (OOMKilled"
         text += f", exit code {figure(code['value'], 'count')})" if code else ")"
+        if row["value"] == "false" and code is not None:
+            signal = int(code["value"]) - SIGNALLED
+            by = f", that is by signal {signal}" if signal > 0 else ""
+            text = (
+                f"A container ended with exit code {int(code['value'])}{by}, and not marked as ended for want of memory"
+            )
         text += f", {figure(lived, 's')} after its start" if lived is not None else ""
         cited = [row, code, *(dates if lived is not None else ())]
         yield Sighting(
@@ -83,8 +97,8 @@ def _inspected(case: CaseTables) -> Iterable[Sighting]:
                 Lines(row["artifact_id"], r["line_no"], r["line_no"], "how it ended") for r in cited if r is not None
             ),
             **place(row),
-            share=LEADS,
-            seen=({"event": "container-at-memory-limit"},),
+            share=LEADS if row["value"] == "true" else ENDED,
+            seen=({"event": "container-at-memory-limit"},) if row["value"] == "true" else (),
         )
 
 

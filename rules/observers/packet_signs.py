@@ -133,7 +133,13 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             against_value=float(of),
             share=(0.3 if lost is None and not again else HALF) * min(1.0, n / of),
             n=n,
-            seen=({"event": "too-large-again"},) if again else ({"log": log},) if log else () if lost is None else ({"event": "checksum-unanswered"},),
+            seen=({"event": "too-large-again"},)
+            if again
+            else ({"log": log},)
+            if log
+            else ()
+            if lost is None
+            else ({"event": "checksum-unanswered"},),
             beside="the packets of the other direction have no checksum at all" if lost and lost.none_back else None,
         )
 

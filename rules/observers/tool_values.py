@@ -1,8 +1,9 @@
 """What names and values of known tools say: chronyc, timedatectl, vmstat -z of FreeBSD, virsh, pveperf.
 
-Standing out: a clock that is `STEP_S` or more away from its servers, or that follows none; a zone of FreeBSD's kernel that is at its
-limit and refused requests; a guest to which the hypervisor left less than `GIVEN` of its memory while it has next to none free; a disk
-that flushes fewer than `FLUSHES_PS` times per second. Normal: anything else, also a guest with much memory free.
+Standing out: a clock that is `STEP_S` or more away from its servers, whose rate is wrong by more than `RATE_PPM`, or that
+follows none; a zone of FreeBSD's kernel that is at its limit and refused requests; a guest to which the hypervisor left less
+than `GIVEN` of its memory while it has next to none free; a disk that flushes fewer than `FLUSHES_PS` times per second. Normal:
+anything else, also a guest with much memory free; how far a clock is away is kept.
 Worked example: `mbuf_cluster: 2048, 25000, 25000, 0, 99999, 812, 0`: "the zone mbuf_cluster is at its limit of 25,000 and refused 812
 requests".
 Cost: at most `MOST_ROWS` rows. Source: chronyc(1), tracking; timedatectl(1); ntpd(8) (a step from 0.128 s); FreeBSD vmstat(8), -z (SIZE,
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -32,6 +34,9 @@ MOST_ROWS = 20_000
 STEP_S = 0.128
 """Seconds from which ntpd sets a clock at once instead of slewing it."""
 
+RATE_PPM = 500.0
+"""Largest error of a clock's rate that ntpd and the kernel's clock discipline correct (NTP_MAXFREQ)."""
+
 GIVEN, FREE = 0.6, 0.1
 """Maximum part of its memory that a guest was left, and maximum part of that which is unused, before it is short."""
 
@@ -43,6 +48,7 @@ FULL = 0.95
 SHARE = 0.6
 
 _AWAY = re.compile(r"([0-9]{1,12}\.[0-9]{1,12}) seconds (slow|fast) of NTP time")
+_RATE = re.compile(r"([0-9]{1,9}\.[0-9]{1,9}) ppm (slow|fast)")
 _ZONE = re.compile(r"([0-9]+), +([0-9]+), *([0-9]+), *([0-9]+), *([0-9]+), *([0-9]+)(?:, *[0-9]+){0,2}")
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?: (?:KiB|kB))?")
 
@@ -83,11 +89,19 @@ def _of_text(table: str) -> pl.Expr:
 
 def _clock(named: Named) -> Iterator[Sighting]:
     away = named.get("system time")
-    if away is not None and (found := _AWAY.fullmatch(str(away["value"]).strip())) and float(found[1]) >= STEP_S:
+    if away is not None and (found := _AWAY.fullmatch(str(away["value"]).strip())):
         seconds = float(found[1])
-        yield _made(
+        made = _made(
             away, "clock", "the clock", f"the clock is {figure(seconds, 's')} {found[2]} of its servers of time", "clock_offset_ms",
             1e3 * seconds, "ms", "clock-offset", (f"{STEP_S} s", 1e3 * STEP_S), SHARE,
+        )  # fmt: skip
+        yield made if seconds >= STEP_S else replace(made, share=None, normal=True)
+    rate = named.get("frequency")
+    if rate is not None and (found := _RATE.fullmatch(str(rate["value"]).strip())) and float(found[1]) > RATE_PPM:
+        words = f"the clock runs {float(found[1]):,.0f} ppm {found[2]} by itself: more than ntpd corrects ({RATE_PPM:.0f} ppm)"
+        yield _made(
+            rate, "clock", "the rate of the clock", words, "clock_rate_ppm", float(found[1]), "ppm", "clock-offset",
+            (f"{RATE_PPM:.0f} ppm", RATE_PPM), SHARE,
         )  # fmt: skip
     for name, bad in (
         ("leap status", "not synchronised"),

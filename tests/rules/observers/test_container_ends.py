@@ -97,6 +97,12 @@ def test_the_state_of_a_container_of_docker() -> None:
     )
     assert recognise(**told.seen[0])[0].mechanism == "memory-limit"
     assert [line.line_from for line in told.lines] == [3, 5, 7, 8]
-    assert made(INSPECTED % ("false", "2031-03-01T10:03:12.171492914Z")) == []
+    (signalled,) = made(INSPECTED % ("false", "2031-03-01T10:03:12.171492914Z"))
+    assert signalled.headline == (
+        "A container ended with exit code 137, that is by signal 9, and not marked as ended for want of memory,"
+        " 3 min 12 s after its start"
+    )
+    assert signalled.seen == ()
+    assert made(INSPECTED.replace("137", "0") % ("false", "2031-03-01T10:03:12.171492914Z")) == []
     (running,) = made(INSPECTED % ("true", "0001-01-01T00:00:00Z"))
     assert running.headline == "A container was ended for want of memory (OOMKilled, exit code 137)"
