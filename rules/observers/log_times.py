@@ -52,7 +52,10 @@ IN_AGE = (
 )
 """How long nothing was heard of somebody, as Go prints spans and as prose does."""
 
-IN_OLD = r"(?i)\bslow request (\d{1,9}(?:\.\d+)?) seconds? old\b|\boldest (?:one )?blocked for >? ?(\d{1,9}(?:\.\d+)?) sec(?:ond)?s?\b"
+IN_OLD = (
+    r"(?i)\bslow request (\d{1,9}(?:\.\d+)?) seconds? old\b"
+    r"|\b(?:oldest (?:one )?blocked for >?|(?:ops|requests|IOs) are blocked >) ?(\d{1,9}(?:\.\d+)?) sec(?:ond)?s?\b"
+)
 """How long a request of Ceph waits already."""
 
 IN_NAME = (

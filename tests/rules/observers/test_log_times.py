@@ -44,6 +44,7 @@ def case(*rows: tuple[float | None, str]) -> Case:
         ("monitor last seen alive never", None),
         ("[WRN] slow request 41.25 seconds old, received at 10:02:11", 41.25),
         ("[WRN] 2 slow requests, 2 included below; oldest blocked for > 33.5 secs", 33.5),
+        ("7 ops are blocked > 131.072 sec on osd.9", 131.072),
         ("9 slow ops, oldest one blocked for 95 sec, osd.4 has slow ops", 95.0),
     ],
 )

@@ -2,7 +2,8 @@ r"""Lines without a stamp by which run-times and tools of builds say that someth
 
 An exception with its message (Java, .NET, Python, Ruby, Node.js), a panic of Go or Rust, an end of V8, Python or the Java machine, a
 report of a sanitizer, a step of make, ninja, npm, Gradle or BuildKit that failed, an alarm of Puma, a warning of Node.js, a line of a
-collector without any stamp, a reason in the JSON of a service's reply.
+collector without any stamp, a reason in the JSON of a service's reply,
+a line of Ceph's health.
 
     >>> severity_of_program("Caused by: java.net.ConnectException: Connection refused")
     'error'
@@ -43,6 +44,13 @@ _FAILED = re.compile(
     r"|\[[0-9]{1,10}\] ! .+"
 )
 _WARNED = re.compile(r"\(node:[0-9]{1,10}\) (?:\[[A-Z0-9_]{3,40}\] )?(?:[A-Za-z]{0,60}Warning): .+")
+_CEPH = re.compile(
+    r"[ \t]*(?:(?P<whole>HEALTH_(?:WARN|ERR)) \S.*|\[(?:WRN|ERR)\] [A-Z_]{3,60}: .+|[0-9]+ (?:ops|requests) are blocked > [0-9].*"
+    r"|[0-9]+ osds? have slow requests.*|pg \S+ is (?:stuck|down|incomplete|undersized)\b.*|osd\.[0-9]+ is (?:down|full|near ?full)\b.*"
+    r"|mds\.\S+: .+ (?:blocked|behind|failing to respond)\b.*)"
+)
+"""What `ceph health detail` prints of each thing that is not well."""
+
 _REPLIED = re.compile(
     r"[ \t]*\"?\[?[a-z]{2,30}(?:_[a-z]{2,30}){1,6}_exception\]?:? .+"
     r"|[ \t]*\"(?i:reason|error|errors|message|details?|error_description|exception|cause|fault|errmsg)\"[ \t]?:[ \t]?\"(?P<why>[^\"\\].*)"
@@ -59,6 +67,7 @@ _COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
 
 _MAYBE = re.compile(
     r"\] ! |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|GC\("
+    r"|HEALTH_|\[WRN\]|are blocked > |have slow req|^[ \t]*(?:pg|osd|mds)[ .]"
     r"|_exception|\"(?i:reason|error|errors|message|details?|error_description|cause|fault|errmsg)\"[ \t]?:"
 )
 """What some part of any of these lines looks like; most lines have none of it."""
@@ -77,6 +86,8 @@ def severity_of_program(line: str) -> str | None:
     ('info', 'error')
     >>> severity_of_program('  "reason": "queue is full, task rejected",'), severity_of_program('"message": "order stored"')
     ('error', None)
+    >>> severity_of_program("9 ops are blocked > 65.536 sec on osd.4"), severity_of_program("osd.4 is up")
+    ('warning', None)
     >>> severity_of_program('    "[shard_lock_exception] rejected: lock is held"')
     'error'
     """
@@ -91,6 +102,8 @@ def severity_of_program(line: str) -> str | None:
         return "warning"
     if _COLLECTOR.fullmatch(text):
         return "info"
+    if found := _CEPH.fullmatch(text):
+        return "error" if found["whole"] == "HEALTH_ERR" else "warning"
     replied = _REPLIED.fullmatch(text)
     if replied and (replied["why"] is None or _WHY.search(replied["why"])):
         return "error"
