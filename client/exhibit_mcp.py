@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Annotated, Any, Literal
 
 from exhibit import Exhibit, Problem, Unreachable
@@ -30,8 +29,8 @@ Slug = Annotated[
 ]
 Page = Annotated[int, Field(ge=1, description="Which page; the answer says how many there are.")]
 
-READS = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
-WRITES = ToolAnnotations(readOnlyHint=False, destructiveHint=False, idempotentHint=False, openWorldHint=False)
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 A_PAGE = 20
 
 server: MCPServer[Any] = MCPServer(
@@ -167,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
