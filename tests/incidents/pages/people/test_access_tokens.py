@@ -36,7 +36,7 @@ def test_a_token_is_made_shown_once_and_revoked():
     assert (row.incident, row.scopes, row.owner) == (room.incident, ["read", "ask"], room.user)
     listed = client.get(ADDRESS).content.decode()
     assert secret not in listed
-    for words in ("the dashboard", "read rooms, ask the evidence tables in SQL", room.incident.title, "never"):
+    for words in ("the dashboard", "read rooms, ask the evidence tables in SQL", room.incident.title, "Last used"):
         assert words in listed
     assert client.post(ADDRESS, {"do": "revoke", "token": row.pk}).status_code == 302
     assert "revoked" in client.get(ADDRESS).content.decode()
