@@ -135,10 +135,13 @@ def peer(talk: Talk, wait: Mapping[str, Any], seconds: float | None) -> tuple[Se
     """
     if talk.asked is None or seconds is None:
         return ()
-    if NAME_QUESTION.search(talk.asked.raw):
-        return (NO_ANSWER if _ended_by_limit(wait) else {"event": "name-answer-late"},)
+    of_name = NAME_QUESTION.search(talk.asked.raw) is not None
+    if of_name and _ended_by_limit(wait):
+        return (NO_ANSWER,)
     if seconds < LATE_S:
         return ()
+    if of_name:
+        return ({"event": "name-answer-late"},)
     if STATEMENT.match(talk.asked.text):
         return ({"event": "statement-answered-late"},)
     return ({"event": "web-request-answered-late"},) if WEB_REQUEST.match(talk.asked.text) else ()
