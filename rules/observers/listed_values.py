@@ -98,10 +98,10 @@ ERRORS = re.compile(
 )
 """Columns that count what should not happen."""
 
-OTHERS = ("ATTRIBUTE_NAME", "Loss%", "Command/Feature_Name", "DISK READ")
+OTHERS = ("ATTRIBUTE_NAME", "Loss%", "Command/Feature_Name", "DISK READ", "avserv", "%softirq", "swapin/s")
 """Headings of tables that an observer of their own reads, because their rows do not compare: attributes of a disk each count in a unit
-of their own (disk-health), registers of a disk's error log are codes, routers on a path need not answer (path-loss), and who
-waits by iotop is told by io-waiters.
+of their own (disk-health), registers of a disk's error log are codes, routers on a path need not answer (path-loss), who waits
+by iotop is told by io-waiters, and atopsar adds processors up (tool-tables).
 """
 
 LABELS = re.compile(

@@ -1,4 +1,4 @@
-"""What the columns of known tools say that no format reads: gstat, esxtop, dstat, ntpq, arcstat, turbostat, Ceph, atop, vm_stat,
+"""What the columns of known tools say that no format reads: gstat, esxtop, dstat, ntpq, arcstat, turbostat, Ceph, atop, atopsar, vm_stat,
 zpool iostat -l, plockstat, Get-Process.
 
 Standing out: a column whose meaning its manual states, beyond the bound that stands beside it below. Rows of the same name are samples
@@ -6,7 +6,7 @@ of one thing, of which the median counts; the largest thing is told, with the mi
 Worked example: gstat, `ms/r` of ada2 412.1, of three others 10.9 to 12.0: "ada2 answered reads in 412 ms (ms/r), the middle one of the
 3 others 11.2 ms".
 Cost: at most `MOST_ROWS` rows. Source: gstat(8); dstat(1); ntpq(8) (offset in ms; 128 ms is the step threshold of ntpd(8)); arcstat(1);
-turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; vm_stat(1) of
+turbostat(8) (Bzy_MHz: clock while not idle; TSC_MHz: nominal clock); Ceph, Monitoring OSDs (osd perf); atop(1), DSK; atopsar(1), -c, -d, -s; vm_stat(1) of
 macOS (the first line counts since the boot); zpool-iostat(8), -l; plockstat(1M); Microsoft Learn, Get-Process; MongoDB Database
 Tools, mongostat, and WiredTiger, eviction_trigger (95 %) and eviction_dirty_trigger (20 %), from which operations evict pages; VMware,
 vSphere Monitoring and Performance, esxtop: %RDY and %CSTP of a group are sums over its worlds (NWLD), DAVG is the time of the device.
@@ -128,7 +128,86 @@ _BTT = ["ALL", "MIN", "AVG", "MAX", "N"]
 _SLOW: Seen = {"counter": "disk_response_ms"}
 _BUSY: Seen = {"counter": "disk_busy_pct"}
 
+
+def _of_processors(*words: str) -> Callable[[Row], float | None]:
+    """Return a reader of how much of all processors some columns of atopsar take: its row `all` adds their percentages up."""
+
+    def read(row: Row) -> float | None:
+        if "cpu" in row:
+            return None  # one processor
+        whole = sum(row.get(w, 0.0) for w in ("%usr", "%nice", "%sys", "%irq", "%softirq", "%steal", "%wait", "%idle"))
+        return 100.0 * sum(row.get(w, 0.0) for w in words) / whole if whole > 0 else None
+
+    return read
+
+
 LISTINGS = (
+    Listing(
+        ("cpu", "%usr", "%sys", "%softirq", "%wait", "%idle"),
+        "cpu",
+        (
+            Column(
+                "cpu_sys_pct",
+                "%",
+                40.0,
+                "The kernel took {value} of the processors (%sys, %irq, %softirq of {who})",
+                _of_processors("%sys", "%irq", "%softirq"),
+                {"counter": "cpu_sys_pct"},
+                _percent,
+            ),
+            Column(
+                "cpu_wait_io_pct",
+                "%",
+                WAITING_PCT,
+                "Processors ({who}) were idle with reads or writes under way {value} of the time",
+                _of_processors("%wait"),
+                {"counter": "cpu_wait_io_pct"},
+                _percent,
+            ),
+            Column(
+                "cpu_steal_pct",
+                "%",
+                STOLEN_PCT,
+                "Somebody else took {value} of the processors ({who}, %steal)",
+                _of_processors("%steal"),
+                {"counter": "cpu_steal_pct"},
+                _percent,
+            ),
+        ),
+        "processor",
+    ),
+    Listing(
+        ("disk", "busy", "avque", "avserv"),
+        "disk",
+        (
+            Column("disk_busy_pct", "%", BUSY_PCT, "{who} was {value} busy (busy)", _of("busy"), _BUSY, _percent),
+            Column(
+                "disk_response_ms",
+                "ms",
+                SLOW_MS,
+                "{who} took {value} for each request (avserv)",
+                _of("avserv"),
+                _SLOW,
+                _always(0.6),
+            ),
+        ),
+        "disk",
+    ),
+    Listing(
+        ("pagescan/s", "swapin/s", "swapout/s"),
+        None,
+        (
+            Column(
+                "swap_in_kbps",
+                "kB per s",
+                1_000.0,
+                "{value} came back from swap (swapin/s, in pages of 4 kB)",
+                lambda row: 4.0 * row["swapin/s"] if "swapin/s" in row else None,
+                {"counter": "swap_in_kbps"},
+                _always(0.6),
+            ),
+        ),
+    ),
     Listing(
         ("L(q)", "ops/s", "%busy", "Name"),
         "Name",

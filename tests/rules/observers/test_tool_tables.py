@@ -190,3 +190,37 @@ def test_quick_requests_to_a_disk_are_within_bounds() -> None:
     (made,) = observe(Case.of_tables({"rows": rows}))
     assert made.normal
     assert made.share is None
+
+
+ATOPSAR_C = """
+08:00:00  cpu  %usr %nice %sys %irq %softirq  %steal %guest  %wait %idle  _cpu_
+08:10:00  all    40     0  300    0        4       0      0     12    44
+            0     9     0   77    0        1       0      0      2    11
+            1     9     0   71    0        1       0      0      4    15
+"""
+ATOPSAR_D = """
+08:00:00  disk           busy read/s KB/read  writ/s KB/writ avque avserv _dsk_
+08:10:00  vda             97%    9.1    12.5    80.2     5.5  22.7  33.10 ms
+          vdb              2%    0.4     4.0     1.2     5.5   1.0   0.61 ms
+08:20:00  vda             95%    8.1    12.1    82.2     5.4  21.7  32.90 ms
+          vdb              1%    0.4     4.0     1.1     5.5   1.0   0.62 ms
+"""
+ATOPSAR_S = """
+08:00:00  pagescan/s   swapin/s  swapout/s oomkill     commitspc  commitlim  _page_
+08:10:00     9120.10    1000.00    2100.00       0          901M       801M
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (ATOPSAR_C, "The kernel took 76 % of the processors (%sys, %irq, %softirq of all)"),
+        (ATOPSAR_D, "vda was 96 % busy (busy), the other one 1.50 %"),
+        (ATOPSAR_D, "vda took 33 ms for each request (avserv)"),
+        (ATOPSAR_S, "4,000 kB per s came back from swap"),
+    ],
+)
+def test_reports_of_atopsar(text: str, words: str) -> None:
+    rows = read_bytes(text.lstrip().encode()).tables["rows"].to_dicts()
+    made = list(observe(Case.of_tables({"rows": rows})))
+    assert any(words in s.headline for s in made), [s.headline for s in made]

@@ -86,11 +86,19 @@ _MONGOSTAT = re.compile(
 )
 """Heading of mongostat, whose last column is a time of up to three words, and whose cells hold bars."""
 
+_ATOPSAR = re.compile(
+    r"[0-9]{2}:[0-9]{2}:[0-9]{2}[ \t]+(?P<words>[A-Za-z%][\w%/.]*(?:[ \t]+[A-Za-z%#][\w%/.]*){2,30})[ \t]+_[a-z]+_[ \t]*"
+)
+_ATOPSAR_ROW = re.compile(r"(?:[0-9]{2}:[0-9]{2}:[0-9]{2})?[ \t]+(?P<cells>\S.*)")
+_APART = re.compile(r"(?<=[0-9]) ms\b")
+"""Heading and row of atopsar: the heading ends with the name of the report, rows without a stamp belong to the last one, `avserv` has its
+unit behind it."""
+
 _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
 Shape = dict[str, Any]
-"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, iotop, poolmon, last, ruled, profile), `heading`, `starts` of its
+"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, iotop, atopsar, poolmon, last, ruled, profile), `heading`, `starts` of its
 cells. JSON-able.
 
 `framed` is False where bars stand only between the cells.
@@ -150,6 +158,9 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         columns = found["columns"].replace("B blocks", "B-blocks").split()
         shape = {"mode": "df", "heading": [*columns, found["last"]], "starts": []}
         return shape if any(row_of(shape, line) for line in below) else None
+    if found := _ATOPSAR.fullmatch(first):
+        shape = {"mode": "atopsar", "heading": found["words"].split(), "starts": []}
+        return shape if row_of(shape, below[0]) else None
     if _IOTOP.search(first):
         shape = {"mode": "iotop", "heading": [*IOTOP], "starts": []}
         return shape if any(row_of(shape, line) for line in below) else None
@@ -309,6 +320,10 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
         cells = [*found.group("tag", "type", "allocs", "frees", "diff", "bytes", "each")] if found else []
         cells += [found["driver"] or ""] if found and len(heading) == 8 else []
         return [cell.strip() for cell in cells] or None
+    if mode == "atopsar":
+        found = _ATOPSAR_ROW.fullmatch(line)
+        cells = _APART.sub("", found["cells"]).split() if found else []
+        return cells if len(cells) == len(heading) else None
     if mode == "iotop":
         found = _IOTOP_ROW.fullmatch(line)
         cells = [*found.group("id", "prio", "user")] if found else []
