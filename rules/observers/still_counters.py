@@ -139,6 +139,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             pl.col("value").last().alias("total"),
             flow.drop_nulls().sum().alias("moved"),
             flow.drop_nulls().len().alias("n_flows"),
+            flow.max().alias("most"),
             pl.when(pl.col("delta").is_not_null()).then("interval_s").drop_nulls().mean().alias("interval_s"),
             pl.col("mode").last(),
             pl.col("line_no").get(largest),
@@ -331,6 +332,8 @@ def _sighting(
     if row["mode"] == "rate":
         amount = amount / max(1, row["n_flows"])
         samples = f" in the mean of {row['n_flows']} samples" if row["n_flows"] > 1 else ""
+        if samples and (row.get("most") or 0.0) > amount:
+            samples += f", {figure(row['most'], 'per s')} at most"
         text, unit = f"{says.replace(' per second', '')}: {figure(amount, 'per s')}{samples}", "per s"
         short = figure(amount, unit)
     elif moved is not None:

@@ -108,7 +108,7 @@ def test_a_counter_that_did_not_move_is_silent() -> None:
 
 def test_rates_are_told_as_rates() -> None:
     (made,) = seen(*({"name": "oddDrops/s", "value": v, "mode": "rate"} for v in (2.0, 4.0)))
-    assert made.headline == "tcp oddDrops/s: 3 per s in the mean of 2 samples"
+    assert made.headline == "tcp oddDrops/s: 3 per s in the mean of 2 samples, 4 per s at most"
     (made,) = seen(*({"grp": "oddDrops/s", "name": "oddDrops/s", "value": v, "mode": "rate"} for v in (2.0, 4.0)))
     assert made.subject == "oddDrops/s", "sar has no other name for the group"
 
