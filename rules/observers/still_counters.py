@@ -210,8 +210,8 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
 def _rate(row: Mapping[str, Any], amount: float) -> float | None:
     """Return how much a counter moved per second, None where nothing tells the time."""
     if row["mode"] == "rate":
-        return amount / max(1, row["n_flows"])
-    between = (row["interval_s"] or 0.0) * row["n_flows"]
+        return amount / max(1, int(row["n_flows"]))
+    between = float(row["interval_s"] or 0.0) * float(row["n_flows"])
     return amount / between if 0.0 < between < LONGEST_S else None
 
 
