@@ -402,6 +402,7 @@ def _sighting(row: Mapping[str, Any], kind: str, seen: tuple[Seen, ...]) -> Sigh
     if burst:
         times += f", {row['peak']:,} of them within one minute"
     errors, lines = row["errors"], row["lines"]
+    of: str | None
     if kind == "error" and row["repaired"] and lines >= RARE_OF and n <= RARE * lines:
         share, of = n / lines, f"{_part(n, lines)} lines"
     elif kind == "error":

@@ -2,7 +2,8 @@
 
 Standing out: of mails that were on the way for `LONG_S` or longer, the step that holds at least half of their time together:
 before this attempt (arrival, and all earlier attempts), in the queue of messages that are ready, setting up the connection
-(name look-ups, greeting, TLS), and sending the message. Normal: quicker mails; the slowest is told with its step.
+(name look-ups, greeting, TLS), and sending the message. A few slow mails among
+many are told by their part. Normal: quicker mails; the slowest is told with its step.
 Postfix prints the four steps (`delays=a/b/c/d`), sendmail and Exim how long a mail was on the way and how long this attempt took
 (`delay=, xdelay=`; `QT=, DT=`): the rest was waiting before it.
 Worked example: `delay=6351, delays=0.22/6286/0.14/65`: 6,286 s of 6,351 s in the active queue.
@@ -32,6 +33,9 @@ OBSERVER = Observer(
 
 LONG_S = 30.0
 """Minimum time of a mail in seconds that its reader notices: a look for new mail every minute is usual."""
+
+MANY, RARE = 50, 0.02
+"""Minimum number of mails, and maximum part of them that are slow, before the slow ones say nothing of the server."""
 
 LONGEST_S = 30 * 86_400.0
 
@@ -131,6 +135,7 @@ def _sightings(mails: list[Mail]) -> Iterator[Sighting]:
     if not mails:
         return
     slow = sorted((m for m in mails if m.seconds >= LONG_S), key=lambda m: -m.seconds)
+    rare = len(mails) >= MANY and len(slow) <= RARE * len(mails)
     chosen = slow or [max(mails, key=lambda m: m.seconds)]
     worst = chosen[0]
     together: dict[Step, float] = {}
@@ -165,9 +170,9 @@ def _sightings(mails: list[Mail]) -> Iterator[Sighting]:
         ),
         **place(worst.row),
         against="a mail that is delivered at once",
-        seconds=worst.seconds if slow else None,
-        of_s=worst.seconds if slow else None,
-        share=held / whole,
+        seconds=worst.seconds if slow and not rare else None,
+        of_s=worst.seconds if slow and not rare else None,
+        share=held / whole * (len(slow) / len(mails) if rare else 1.0),
         n=len(chosen),
         seen=({"event": f"{step.event}-deferred" if status == "deferred" and step is BEFORE else step.event},),
         normal=not slow or held < HALF * whole,

@@ -43,6 +43,10 @@ WRONG, NONE = "wrong checksum", "no checksum"
 AGAIN = 3
 """Minimum number of times that a sender was told of one destination that its packets are too large: one who heeds it is told once."""
 
+AGAIN_S = (0.5, 300.0)
+"""Shortest and longest time in seconds in which it was told so: a burst of segments is refused at once, and what a sender
+learnt it forgets after ten minutes (RFC 1191, 6.3)."""
+
 TOO_LARGE = r"(?i)need to frag|too big"
 
 SAYS = {
@@ -111,7 +115,13 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         says = f"{text_}, {figure(n, 'count')} of its {figure(of, 'count')} packets there"
         named = {"icmp": f"ICMP: {row['what']}", "window": "TCP: window of 0", "refused": "TCP: RST in answer to a SYN"}
         log = named.get(row["sign"])
-        again = row["sign"] == "icmp" and row["same"] >= AGAIN and re.search(TOO_LARGE, str(row["what"])) is not None
+        again = (
+            row["sign"] == "icmp"
+            and row["same"] >= AGAIN
+            and row["t_from"] is not None
+            and AGAIN_S[0] <= row["t_to"] - row["t_from"] <= AGAIN_S[1]
+            and re.search(TOO_LARGE, str(row["what"])) is not None
+        )
         lost = _unanswered(rows, row) if row["sign"] == "checksum" and n >= LOST else None
         if lost is not None:
             says += f"; nothing came back for {figure(lost.seconds, 's')}"

@@ -48,6 +48,9 @@ NAMES = (
     "ismaster",
 )
 
+FELT_LONG_S = 5.0
+"""Minimum seconds from which an operation that waits or scans says by itself why the server is slow."""
+
 APART = 400
 """Maximum number of lines of one operation: a document with its locks and its command."""
 
@@ -82,8 +85,8 @@ class Operation:
 
     @property
     def scans(self) -> bool:
-        """Return whether it reads a whole collection."""
-        return self.of.get("planSummary", "").startswith("COLLSCAN")
+        """Return whether it reads a whole collection for its answer; who copies one (mongodump) fetches batch by batch."""
+        return self.of.get("planSummary", "").startswith("COLLSCAN") and self.of.get("op") != "getmore"
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -151,8 +154,8 @@ def _sightings(every: list[Operation]) -> Iterator[Sighting]:
             "s",
             tuple(line for one in some[:CITED] for line in _lines(one)),
             **place(next(iter(top.at.values()))),
-            seconds=None if event else top.seconds,
-            share=LEADS if event else None,
+            seconds=None if event and top.seconds >= FELT_LONG_S else top.seconds,
+            share=LEADS if event and top.seconds >= FELT_LONG_S else None,
             n=len(some),
             seen=({"event": event},) if event else (),
         )

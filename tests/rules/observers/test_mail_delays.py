@@ -78,3 +78,11 @@ def test_other_servers_say_the_whole_and_the_attempt(text: str, seconds: float, 
 @pytest.mark.parametrize("text", ["delays=1/2/3", "delay=later, xdelay=soon", "QT=s", "delays=0/0/0/0"])
 def test_what_is_no_delay_says_nothing(text: str) -> None:
     assert logged(text) == []
+
+
+@pytest.mark.parametrize(("quick", "rare"), [(99, True), (30, False), (40, False)])
+def test_one_slow_mail_among_many_says_nothing_of_the_server(quick: int, rare: bool) -> None:
+    (made,) = logged(*(postfix("0.1/0/0.1/0.2") for _ in range(quick)), postfix("0/90/0/0"))
+    assert made.value == 90.0
+    assert (made.seconds is None) == rare
+    assert made.share == pytest.approx(1 / (quick + 1) if rare else 1.0)

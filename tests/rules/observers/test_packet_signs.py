@@ -77,19 +77,26 @@ def test_the_words_of_the_tool_and_the_first_packet_back_are_told() -> None:
     assert plain.beside is None
 
 
+FRAGMENT = {"log": "ICMP: d unreachable - need to frag (mtu 1400)"}
+
+
 @pytest.mark.parametrize(
-    ("destinations", "named"),
+    ("destinations", "apart", "named"),
     [
-        (("d", "d", "d"), {"event": "too-large-again"}),
-        (("d", "e", "f"), {"log": "ICMP: d unreachable - need to frag (mtu 1400)"}),
-        (("d", "d"), {"log": "ICMP: d unreachable - need to frag (mtu 1400)"}),
+        ("ddd", 0.5, {"event": "too-large-again"}),
+        ("ddd", 0.001, FRAGMENT),  # a burst that was under way
+        ("ddd", 600.0, FRAGMENT),  # what was learnt is forgotten
+        ("def", 0.5, FRAGMENT),
+        ("dd", 0.5, FRAGMENT),
     ],
 )
 def test_who_is_told_of_one_destination_again_does_not_heed_it(
-    destinations: tuple[str, ...], named: dict[str, str]
+    destinations: str, apart: float, named: dict[str, str]
 ) -> None:
     rows = [
-        packet("r", "a", proto="icmp", payload=f"{to} unreachable - need to frag (mtu 1400)", line_no=n)
+        packet(
+            "r", "a", proto="icmp", payload=f"{to} unreachable - need to frag (mtu 1400)", line_no=n, t_local=n * apart
+        )
         for n, to in enumerate(destinations, 1)
     ]
     (made,) = observe(Case.of_tables({"packets": rows}))

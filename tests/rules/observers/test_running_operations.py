@@ -77,3 +77,15 @@ def test_those_that_wait_are_told_together() -> None:
 )
 def test_what_runs_for_ever_or_shortly_says_nothing(one: str) -> None:
     assert seen(one) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "share"),
+    [
+        (operation("5", plan="COLLSCAN"), 0.6),
+        (operation("4", plan="COLLSCAN"), None),
+        (operation("50", "getmore", plan="COLLSCAN"), None),
+    ],
+)
+def test_a_scan_leads_once_it_is_long_and_no_copy(one: str, share: float | None) -> None:
+    assert [s.share for s in seen(one)] == [share]
