@@ -48,13 +48,13 @@ IN_TEXT = (
 IN_GO = _WORDS + r"(?:(\d{1,4})h)?(\d{1,4})m(\d{1,2}(?:\.\d+)?)s\b"
 IN_AGE = (
     r"(?i)\b(?:last seen (?:active|alive)|last (?:heartbeat|response|reply|contact)(?: was)?(?: received)?) (?:(\d{1,4})h)?(?:(\d{1,4})m)?"
-    r"(\d{1,6}(?:\.\d+)?) ?s(?:ec(?:ond)?s?)? ago\b"
+    r"(\d{1,6}(?:\.\d+)?) ?(?:s|secs?|seconds?) ago\b"
 )
 """How long nothing was heard of somebody, as Go prints spans and as prose does."""
 
 IN_OLD = (
     r"(?i)\bslow request (\d{1,9}(?:\.\d+)?) seconds? old\b"
-    r"|\b(?:oldest (?:one )?blocked for >?|(?:ops|requests|IOs) are blocked >) ?(\d{1,9}(?:\.\d+)?) sec(?:ond)?s?\b"
+    r"|\b(?:oldest (?:one )?blocked for >?|(?:ops|requests|IOs) are blocked >) ?(\d{1,9}(?:\.\d+)?) (?:secs?|seconds?)\b"
 )
 """How long a request of Ceph waits already."""
 
