@@ -14,5 +14,5 @@ def test_the_whole_name_is_known(name: str) -> None:
 
 
 def test_only_names_of_that_length_are_cut() -> None:
-    assert (uncut("io_sch"), uncut("io_sche"), uncut("unknow")) == ("io_schedule", "io_sche", "unknow")
+    assert (uncut("io_sch"), uncut("io_sche"), uncut("no_wch")) == ("io_schedule", "io_sche", "no_wch")
     assert all(len(cut) == CUT for cut in WHOLE)
