@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,6 +29,22 @@ register = template.Library()
 def seen(text: object) -> str:
     """Make control and format characters of a name or line visible; autoescaping still follows."""
     return visible(str(text)) if text is not None else ""
+
+
+@register.filter
+def detail(value: object) -> str:
+    """Write a value of a row of the record in words: lists and named values with commas, None as none.
+
+    >>> detail({"H-NET": "against", "H-DB": None}), detail([1, 2]), detail(True), detail(None)
+    ('H-NET against, H-DB none', '1, 2', 'yes', 'none')
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{seen(name)} {detail(one)}" for name, one in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(detail, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None or value == "" else seen(value)
 
 
 @register.filter

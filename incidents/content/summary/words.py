@@ -185,13 +185,14 @@ class _Page:
         elif verdict.state == "lead":
             refs = [self.sources.lines(one.headline, one.citations) for one in self.outlook.points_to[:MOST_CAUSES]]
             said += [
-                sentence(verdict.sentence, refs=refs),
+                sentence(verdict.headline or verdict.sentence, refs=refs),
                 sentence("One kind of evidence points there; it accuses nobody.", small=True, refs=refs[:1]),
             ]
         elif verdict.state == "cannot tell" or not self.carriers:
             shown = self.outlook.standing_out[:1] if not refs else []
             refs += [self.sources.lines(one.headline, one.citations) for one in shown]
-            said.append(sentence(verdict.sentence or "The evidence is not enough to name a cause.", refs=refs))
+            words = verdict.headline or verdict.sentence or "The evidence is not enough to name a cause."
+            said.append(sentence(words, refs=refs))
         else:
             if verdict.state == "undecided":
                 said.append(sentence(f"{verdict.sentence.split(': ', 1)[0].rstrip('.')}.", refs=refs))

@@ -70,6 +70,14 @@ def test_every_place_says_the_same(room: Room) -> None:
     assert "The same could be: a filter drops packets." in text(room, "summary")
 
 
+def test_every_place_says_the_headline_of_the_verdict(room: Room) -> None:
+    made = report()
+    headline = made["verdict"]["headline"] = "A name server does not answer: 10.0 s in all."
+    add_report(room, made)
+    for said in (text(room, "room"), text(room, "board"), text(room, "summary"), text(room, "verdict-copy", "text")):
+        assert headline in said
+
+
 def test_seven_observations_stand_first_and_the_idle_nowhere(room: Room) -> None:
     said = text(room, "room")
     assert "What the evidence shows 7 of 9 all" in said
