@@ -113,7 +113,7 @@ def number(text: str | None) -> float | None:
     """Parse a decimal or 0x number as Float64 (large ones lose their last digits); None for anything else.
 
     >>> number("18446744073692774399"), number("0x10"), number("-1"), number("4 4 1 7")
-    (1.84467440736928e+19, 16.0, -1.0, None)
+    (1.8446744073692774e+19, 16.0, -1.0, None)
     """
     if text is None:
         return None

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from django.template import Context, Engine, TemplateSyntaxError
-
-from incidents.templatetags import oneline
 
 ENGINE = Engine(builtins=["incidents.templatetags.oneline"])
 
@@ -47,7 +43,3 @@ def test_values_keep_their_lines():
 def test_it_must_be_closed():
     with pytest.raises(TemplateSyntaxError):
         ENGINE.from_string("{% oneline %} a")
-
-
-def test_its_example_holds():
-    assert doctest.testmod(oneline).failed == 0

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import doctest
 from zoneinfo import ZoneInfoNotFoundError
 
 import polars as pl
 import pytest
 
-import parsers.layout.parts
-import parsers.secrets.masks
-import parsers.text.spelling
-import parsers.text.times
 from parsers.tables import clock_domains as clocks
 from parsers.text.times import decimal, decimal_sign, month, wall_seconds, wall_text, zone_trouble
-
-
-@pytest.mark.parametrize(
-    "module", [parsers.text.times, parsers.secrets.masks, parsers.layout.parts, parsers.text.spelling]
-)
-def test_promises_in_docstrings(module):
-    result = doctest.testmod(module)
-    assert result.attempted
-    assert not result.failed
 
 
 @pytest.mark.parametrize(
