@@ -285,7 +285,7 @@ class Ask:
 
     @property
     def short(self) -> str:
-        """Say what to bring in a few words: what the command's first tool prints; else its first part, + n others."""
+        """Say what to bring in a few words: what the command's first tool or file holds; else its first part, + n others."""
         if not self.command:
             return self.why
         if self.command.startswith("say "):  # what a person knows, in words
@@ -299,7 +299,12 @@ class Ask:
         words = words.removeprefix("a ")
         if words:
             return f"{words[0].upper()}{words[1:]}"
-        return parts[0].split(", ")[0] + (f" + {len(parts) - 1}" if len(parts) > 1 else "")
+        part = parts[0].split(", ")[0]
+        if file := re.fullmatch(r"cat (\S+)", part):
+            part = f"The content of {file[1]}"
+        elif re.match(r"[a-z][a-z0-9_.+-]* (?:-|/|@|[A-Z]{2})", part):
+            part = f"What {first} prints"
+        return part + (f" + {len(parts) - 1}" if len(parts) > 1 else "")
 
     @property
     def takes(self) -> str:

@@ -243,9 +243,10 @@ def test_what_is_missing_keeps_its_id_until_something_else_is_missing() -> None:
     [
         ("timeout -s INT 60 strace -f -ttt -T -o FILE -p PID", "Trace of system calls (strace)"),
         ("truss -f -d -o FILE -p PID & sleep 60; kill -INT $!", "Trace of system calls (truss)"),
-        ("dig @ADDRESS NAME, for each name server of the list, ten times", "dig @ADDRESS NAME"),
-        ("date; nstat -asz, twice, 60 s apart", "nstat -asz"),
-        ("cat /proc/PID/stack; xyzzy -t", "cat /proc/PID/stack + 1"),
+        ("dig @ADDRESS NAME, for each name server of the list, ten times", "What dig prints"),
+        ("date; nstat -asz, twice, 60 s apart", "What nstat prints"),
+        ("cat /proc/PID/stack; xyzzy -t", "The content of /proc/PID/stack + 1"),
+        ("the sessions of the database, twice", "the sessions of the database"),
         ("say which host it is, and how large", "Say which host it is, and how large"),
     ],
 )
