@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import cssselect2
@@ -36,8 +36,16 @@ class Tag:
 
     @property
     def text(self) -> str:
-        """All words, blanks as one."""
-        return " ".join(" ".join(self._wrapper.etree_element.itertext()).split())
+        """All words that a person reads, blanks as one."""
+        return " ".join(" ".join(_words(self._wrapper.etree_element)).split())
+
+
+def _words(element: Any) -> Iterator[str]:
+    if element.tag not in ("script", "style"):
+        yield element.text or ""
+        for child in element:
+            yield from _words(child)
+            yield child.tail or ""
 
 
 def page_in(answer: Any) -> Tag:
