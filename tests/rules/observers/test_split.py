@@ -377,7 +377,9 @@ def test_a_name_that_is_looked_up_for_a_second_is_named_outright(took: float, na
     assert bool([f for f in found if f.mechanism == "name-server-slow"]) is named
 
 
-@pytest.mark.parametrize(("sys_s", "event"), [(4.0, True), (3.9, False), (None, False)])
+@pytest.mark.parametrize(
+    ("sys_s", "event"), [(4.0, True), (3.9, False), (None, False), (float("inf"), False), (float("nan"), False)]
+)
 def test_a_command_whose_time_is_the_kernels_is_no_computing_program(sys_s: float | None, event: bool) -> None:
     (made,) = shown(conn_times=[{"series": "unpack", "elapsed_s": 7.0, "cpu_s": 6.0, "sys_s": sys_s}])
     assert ({"event": "command-in-kernel"} in made.seen) == event
