@@ -13,12 +13,15 @@ from typing import Any
 
 from django.core.asgi import get_asgi_application
 
+from parsers.kept_patterns import install
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("EXHIBIT_PROCESS", "web")  # the only process with a pool of database connections
 
 UPLOADS = re.compile(r"^/api/rooms/[^/]+/uploads(/|$)")
 GIVING = re.compile(r"^/give/[^/]+/")
 
+install()
 pages = get_asgi_application()
 
 

@@ -14,6 +14,7 @@ from celery.signals import setup_logging, worker_shutting_down
 
 from config.children import end_anyway
 from parsers.allocator import lean
+from parsers.kept_patterns import install
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -25,6 +26,7 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 lean()  # for the forked children
+install()
 
 FAREWELL_S = 3.0
 LOOK_S = 1.0

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parsers.allocator import lean
+from parsers.kept_patterns import install
 
 if TYPE_CHECKING:
     from parsers.reading import Account
@@ -32,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Polars is imported only when a file is read, so that `--help` is quick.
     """
+    install()
     parser = _arguments()
     options = parser.parse_args(argv)
     if options.list:

@@ -29,6 +29,9 @@ MOST = 6_000
 WORTH_A_FILE = 20
 """New expressions; with fewer a start is as fast without."""
 
+IMPORTER = "<frozen importlib._bootstrap>"
+"""File name of the code that runs a module's."""
+
 Key: TypeAlias = tuple["str | bytes", int]
 Code: TypeAlias = tuple[int, bytes, int, dict[str, int]]
 """Flags, 32-bit words for the machine of `re`, number of groups, numbers of the named ones."""
@@ -99,12 +102,19 @@ class KeptPatterns:
         return flags | tree.state.flags, words, tree.state.groups - 1, dict(tree.state.groupdict)
 
 
-def install() -> None:
-    """Let this process compile from the kept expressions, and keep what its imports compile."""
+def install(keeps: bool = True) -> None:
+    """Let this process compile from the kept expressions; a second call does nothing.
+
+    Call it before the modules that are worth it are imported. When the process ends, what its imports compiled is kept;
+    one that may not write then, such as a child behind fences, has `keeps` False.
+    """
     compiler: Any = import_module("re._compiler")
+    if isinstance(getattr(compiler.compile, "__self__", None), KeptPatterns):
+        return
     kept = KeptPatterns(compiler, import_module("_sre"))
     compiler.compile = kept.compile
-    atexit.register(kept.write)
+    if keeps:
+        atexit.register(kept.write)
 
 
 def read(path: Path) -> dict[Key, Code]:
@@ -127,4 +137,4 @@ def is_importing(frame: FrameType | None) -> bool:
     """Return whether the code of a frame runs while a module is imported."""
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
-    return frame is not None and frame.f_globals.get("__name__") != "__main__"
+    return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_filename == IMPORTER

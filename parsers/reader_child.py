@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 from parsers.allocator import lean
 from parsers.errors import ParserError
 from parsers.fences import fence
+from parsers.kept_patterns import install
 from parsers.progress import Progress
 from parsers.reader import FULL
 
@@ -115,6 +116,7 @@ def _allow_seconds(cpu_s: int) -> None:
 def main(arguments: list[str]) -> None:
     """Restrict the process to `memory in MB` and to the files of `folders`, if there are any; load the formats, serve."""
     memory_mb, *folders = arguments
+    install(keeps=False)
     held = fence(data_mb=int(memory_mb), writes=True, files=1024, folders=[Path(folder) for folder in folders])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing that a library prints may stand between the answers

@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parsers.kept_patterns import install
+
 if TYPE_CHECKING:
     from rules.engine.sandbox import Fence
     from rules.model import Failed
@@ -30,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Polars and DuckDB are imported only when something is judged, so that `--help` is quick.
     """
+    install()
     parser = _arguments()
     options = parser.parse_args(argv)
     # Polars' allocator reads this when it is loaded: memory freed by one step is returned before the next step grows.

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from parsers.allocator import lean
 from parsers.fences import fence
+from parsers.kept_patterns import install
 from rules.engine.sandbox import Fence, Sandbox
 from rules.writing.prepare import RULES, prepare
 
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     later, seconds, mb, evidence, *folders = arguments
     asked = bool(select.select([sys.stdin], [], [], float(later))[0])
     prepare()
+    install(keeps=False)
     fence_in(evidence, [*map(Path, folders)])
     line = sys.stdin.readline() if asked else ""
     if asked and not line:

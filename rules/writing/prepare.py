@@ -14,6 +14,7 @@ import pkgutil
 import subprocess
 import sys
 
+from parsers.kept_patterns import install
 from rules.writing.compiled import PROGRAM, compiled
 
 PACKAGES = ("config", "incidents", "parsers", "rules")
@@ -42,6 +43,7 @@ def main() -> int:
     from rules.signatures.signatures import areas, index
     from rules.writing.packs import open_library
 
+    install()
     made = [compileall.compile_dir(PROGRAM / package, quiet=1) for package in PACKAGES]
     for package in LIBRARIES:  # their expressions are kept when this process ends
         for module in pkgutil.walk_packages([str(PROGRAM / package)], f"{package}."):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,9 @@ from parsers import kept_patterns
 from parsers.kept_patterns import KeptPatterns, compile_own, is_importing, read
 from tests.parsers.patterns import compiled
 
+ROOT = Path(__file__).parents[2]
 COMPILER: Any = import_module("re._compiler")
+Imported = Callable[..., list[re.Pattern[Any]]]
 
 
 @pytest.fixture
@@ -39,15 +45,31 @@ def started(path: Path) -> KeptPatterns:
     return KeptPatterns(Compiler, import_module("_sre"), path)
 
 
-def imported(kept: KeptPatterns, *expressions: tuple[str | bytes, int]) -> list[re.Pattern[Any]]:
-    """Compile them as a module does while it is imported."""
-    space: dict[str, Any] = {"__name__": "a_module", "kept": kept, "expressions": expressions}
-    exec(compile("made = [kept.compile(*one) for one in expressions]", "a_module.py", "exec"), space)
-    made: list[re.Pattern[Any]] = space["made"]
-    return made
+@pytest.fixture
+def imported(tmp_path: Path) -> Iterator[Imported]:
+    """Return a function that compiles expressions as a module does while it is imported."""
+    numbers = count()
+
+    def compile_all(kept: KeptPatterns, *expressions: tuple[str | bytes, int]) -> list[re.Pattern[Any]]:
+        file = tmp_path / f"module_{next(numbers)}.py"
+        file.write_text("made = [kept.compile(*one) for one in expressions]")
+        spec = spec_from_file_location(file.stem, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        vars(module).update(kept=kept, expressions=expressions)
+        sys.modules[file.stem] = module
+        # Through the function that imports modules, as every import goes.
+        import_module("importlib._bootstrap")._call_with_frames_removed(spec.loader.exec_module, module)
+        made: list[re.Pattern[Any]] = module.made
+        return made
+
+    yield compile_all
+    for name in [name for name in sys.modules if re.fullmatch(r"module_\d+", name)]:
+        del sys.modules[name]
 
 
-def test_every_pattern_of_the_program_is_the_same_after_it_was_kept(path: Path) -> None:
+def test_every_pattern_of_the_program_is_the_same_after_it_was_kept(path: Path, imported: Imported) -> None:
     every = sorted({(p.pattern, p.flags) for p in compiled()}, key=str)
     assert len(every) > 700
     first = started(path)
@@ -62,7 +84,7 @@ def test_every_pattern_of_the_program_is_the_same_after_it_was_kept(path: Path) 
         assert (new.groups, new.groupindex) == (old.groups, old.groupindex)
 
 
-def test_a_kept_expression_is_not_compiled(path: Path) -> None:
+def test_a_kept_expression_is_not_compiled(path: Path, imported: Imported) -> None:
     first = started(path)
     imported(first, (r"(?P<name>a+)(b)?", re.I))
     first.write()
@@ -73,7 +95,7 @@ def test_a_kept_expression_is_not_compiled(path: Path) -> None:
     assert (match["name"], match[2], match.lastgroup) == ("AA", "b", None)
 
 
-def test_what_is_compiled_at_run_time_is_not_kept(path: Path) -> None:
+def test_what_is_compiled_at_run_time_is_not_kept(path: Path, imported: Imported) -> None:
     kept = started(path)
     imported(kept, ("of the program", 0))
     kept.compile("words of the evidence")
@@ -91,7 +113,9 @@ def test_an_expression_of_the_programs_data_is_kept_at_run_time(path: Path, monk
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "of another Python", "missing"])
-def test_a_file_that_does_not_fit_is_not_used(path: Path, damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_does_not_fit_is_not_used(
+    path: Path, imported: Imported, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = started(path)
     imported(first, ("a", 0))
     first.write()
@@ -108,7 +132,7 @@ def test_a_file_that_does_not_fit_is_not_used(path: Path, damage: str, monkeypat
     assert started(path).compile("a").match("a")
 
 
-def test_errors_are_those_of_re(path: Path) -> None:
+def test_errors_are_those_of_re(path: Path, imported: Imported) -> None:
     kept = started(path)
     with pytest.raises(re.error, match="unterminated"):
         imported(kept, ("(a", 0))
@@ -116,7 +140,9 @@ def test_errors_are_those_of_re(path: Path) -> None:
     assert read(path) == {}
 
 
-def test_a_large_file_is_cut_to_what_its_writer_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_cut_to_what_its_writer_used(
+    path: Path, imported: Imported, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = started(path)
     imported(first, ("old", 0), ("used", 0))
     first.write()
@@ -128,7 +154,9 @@ def test_a_large_file_is_cut_to_what_its_writer_used(path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("why", ["no byte code", "no folder"])
-def test_nothing_is_kept_where_nothing_may_be_written(path: Path, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_kept_where_nothing_may_be_written(
+    path: Path, imported: Imported, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if why == "no byte code":
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
     else:
@@ -137,3 +165,18 @@ def test_nothing_is_kept_where_nothing_may_be_written(path: Path, why: str, monk
     imported(kept, ("a", 0))
     kept.write()
     assert not path.is_file()
+
+
+@pytest.mark.parametrize("command", ["parsers", "rules"])
+def test_the_commands_use_it(command: str) -> None:
+    code = f"""
+import re._compiler, runpy, sys
+sys.argv = ["{command}", "--list"]
+try:
+    runpy.run_module("{command}", run_name="__main__")
+except SystemExit:
+    pass
+print(type(re._compiler.compile.__self__).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "KeptPatterns"
