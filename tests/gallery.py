@@ -109,6 +109,8 @@ SHOTS: list[Shot] = [
     Shot("notifications", "empty", who="new"),
     Shot("account-close", "asks-for-the-password"),
     Shot("devices", "page"),
+    Shot("access-tokens", "page"),
+    Shot("api-reference", "page"),
     Shot("mfa_index", "page"),
     Shot("mfa_list_webauthn", "empty"),
     Shot("join", "page", args=("{invitation}",), who="nobody"),

@@ -78,7 +78,7 @@ def test_rows_are_ndjson_with_line_numbers(capsys):
     rows = told(capsys)
     assert [r["line_no"] for r in rows] == [1, 2]
     assert rows[0].keys() == {
-        "part", "line_no", "line_end", "t_local", "series", "seq", "elapsed_s", "cpu_s", "ok", "err", "contiguous"
+        "part", "line_no", "line_end", "t_local", "series", "seq", "elapsed_s", "cpu_s", "sys_s", "ok", "err", "contiguous"
     }  # fmt: skip
 
 

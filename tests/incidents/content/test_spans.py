@@ -35,7 +35,7 @@ def test_a_trace_alone_counts_from_its_begin_and_is_sure_of_itself():
 
 
 def test_of_aligned_clocks_times_are_the_frames_and_the_uncertainty_is_told():
-    report = {"clocks": [clock("2.1:1", artifact=2), clock("1.1:1", add=-0.197, err=0.04)]}
+    report = {"clocks": [clock("2.1:1", artifact=2), clock("1.1:1", add=-0.197, err=0.04, t_begin=1.0)]}
     span = span_of(report, "a-room", WHEN)
     assert span is not None
     assert (span.begin, span.end, span.length) == ("00:00:09.122", "00:00:11.595", "2.473 s")
