@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from django.db import models
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 Id = Annotated[int, Field(ge=1, le=2**53)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Moment = Annotated[AwareDatetime, Field(description="With a zone, such as 2016-04-14T07:12:03Z.")]
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Return a moment as UTC: PostgreSQL takes no zone that is more than 16 hours away.
+
+    >>> _in_utc(datetime.fromisoformat("2016-04-14T07:12:03+20:08"))
+    datetime.datetime(2016, 4, 13, 11, 4, 3, tzinfo=datetime.timezone.utc)
+    """
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("this is before the year 1 or after the year 9999") from error
+
+
+Moment = Annotated[
+    AwareDatetime, AfterValidator(_in_utc), Field(description="With a zone, such as 2016-04-14T07:12:03Z.")
+]
 
 
 class Body(BaseModel):

@@ -39,7 +39,7 @@ def test_of_aligned_clocks_times_are_the_frames_and_the_uncertainty_is_told():
     span = span_of(report, "a-room", WHEN)
     assert span is not None
     assert (span.begin, span.end, span.length) == ("00:00:09.122", "00:00:11.595", "2.473 s")
-    assert (span.counted, span.sure) == ("2016-04-14, UTC", "± 0.04 s against other clocks")
+    assert (span.counted, span.sure) == ("2016-04-14, UTC", "± 40 ms against other clocks")
     other = span_of(report, "a-room", WHEN | {"clock": "2.1:1", "t_to": 9.3187})
     assert other is not None
     assert (other.length, other.sure) == ("one moment", "other clocks are laid on this one")

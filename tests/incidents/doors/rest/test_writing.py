@@ -41,6 +41,7 @@ def test_a_room_is_opened_with_what_is_known():
         ({"title": "x" * 201}, "body.said.title"),
         ({"title": "x", "symptom_bad": "much"}, "body.said.symptom_bad"),
         ({"title": "x", "since": "2016-04-14T07:12:03"}, "body.said.since"),
+        ({"title": "x", "since": "9999-12-31T23:59:59-20:08"}, "body.said.since"),
         ({"title": "x", "hosts": [{}]}, "body.said.hosts.0.name"),
         ({"title": "x", "symptom": "slow"}, "body.said.symptom"),
     ],
@@ -148,6 +149,8 @@ def test_evidence_is_asked_for_with_the_cost_of_the_command():
     assert (row["state"], row["host"], bool(row["cost"])) == ("open", "db1", True)
     changed = sent(client, at(room, f"/requests/{row['id']}"), {"what": "Another"}, "patch").json()
     assert (changed["what"], changed["command"]) == ("Another", "vmstat 5 12")
+    due = sent(client, at(room, f"/requests/{row['id']}"), {"due_at": "0779-07-07T11:40:02+20:08"}, "patch").json()
+    assert due["due_at"] == "0779-07-06T15:32:02Z", "a zone that PostgreSQL does not take"
     assert sent(client, at(room, f"/requests/{row['id']}/withdraw")).json()["state"] == "withdrawn"
     assert sent(client, at(room, f"/requests/{row['id']}/withdraw")).status_code == 409
     assert sent(client, at(room, f"/requests/{row['id']}/reopen")).json()["state"] == "open"
