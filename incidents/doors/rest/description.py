@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
@@ -120,4 +121,5 @@ def _typed(schema: Json) -> Json:
     kinds = [schema, *schema.get("anyOf", [])]
     names = [kind["type"] for kind in kinds if kind.get("type") not in (None, "null")]
     most = next((kind[bound] for kind in kinds for bound in ("maximum", "maxLength") if bound in kind), None)
-    return {"type": " or ".join(names), "most": most, "usual": schema.get("default")}
+    usual = schema.get("default")
+    return {"type": " or ".join(names), "most": most, "usual": None if usual is None else json.dumps(usual)}
