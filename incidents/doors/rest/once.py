@@ -58,7 +58,7 @@ def once(operation: Operation) -> Operation:
         return Status(row.status, row.answer)
 
     # Ninja reads the types of the parameters in the module of the function, which is another one now.
-    done.__signature__ = inspect.signature(operation, eval_str=True)  # type: ignore[attr-defined]
+    done.__signature__ = inspect.signature(operation, eval_str=True)  # type: ignore[attr-defined]  # inspect reads it
     return done
 
 

@@ -203,7 +203,7 @@ def test_a_closed_account_takes_its_tokens_along():
 def test_a_token_needs_a_program_a_scope_and_an_end(said: dict[str, object], words: str):
     fields = {"label": "x", "scopes": [Scope.READ], "days": 1} | said
     with pytest.raises(Refused, match=words):
-        access_tokens.create(make_user(), **fields)  # type: ignore[arg-type]
+        access_tokens.create(make_user(), **fields)  # type: ignore[arg-type]  # fields of mixed types
 
 
 def test_nobody_makes_tokens_without_end(monkeypatch: pytest.MonkeyPatch):
