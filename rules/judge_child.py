@@ -37,6 +37,17 @@ def fence_in(evidence: str, readable: Sequence[Path]) -> None:
     print(json.dumps({"fences": held}), flush=True)
 
 
+def load_ahead() -> None:
+    """Load what only some cases need, a second's work: statistics, and the signatures of every key."""
+    from scipy import stats
+
+    from rules.signatures.signatures import areas, index
+
+    assert stats
+    for key in {key for key, _ in areas()}:
+        index(key)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Load, wait for a case, judge it; return the exit status."""
     later, seconds, mb, evidence, *folders = arguments
@@ -56,6 +67,8 @@ def main(arguments: Sequence[str]) -> int:
         from rules.writing.packs import open_library
 
         judge(Case(CaseSpec()), open_library())  # loads what is loaded at first use: observers, signatures, tables
+        if not line:
+            load_ahead()
         line = line or sys.stdin.readline()
         if not line:
             return 0

@@ -474,7 +474,7 @@ def _counts(source: ReadOnly, rows: str, sets: str) -> dict[str, dict[str | None
 
 def _p(a: int, b: int, c: int, d: int) -> float:
     """Return the two-sided p for equal shares: Fisher's exact test, or its normal limit for many calls."""
-    from scipy import stats  # takes half a second to import, so only where it is needed
+    from scipy import stats  # takes most of a second to import, so only where it is needed
 
     if a + b + c + d <= MOST_EXACT:
         return float(stats.fisher_exact([[a, b], [c, d]]).pvalue)

@@ -97,7 +97,7 @@ def _solve(
         limits = np.hstack([limits, -np.eye(n + m)])
         free += [(0, None)] * (n + m)
         cost = np.concatenate([[0.0, 0.0], np.ones(n + m)])
-    from scipy.optimize import linprog  # takes half a second to import, so only where needed
+    from scipy.optimize import linprog  # takes most of a second to import, so only where needed
 
     answer = linprog(cost, A_ub=limits, b_ub=values, bounds=free, method="highs")
     if answer.status == 2:

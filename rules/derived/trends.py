@@ -62,15 +62,16 @@ def line(t: Array, y: Array) -> dict[str, float | None]:
     >>> made["slope_ps"], made["late_slope_ps"], made["first_value"], made["doubling_s"]
     (10.0, 10.0, 15.0, 1.5)
     """
-    from scipy import stats  # takes half a second to import, so only where needed
-
     if t.size > MOST:
         keep = np.linspace(0, t.size - 1, MOST).round().astype(np.int64)
         t, y = t[keep], y[keep]
     still = bool(y.min() == y.max())  # most processes of a listing: nothing to compute
     half, quarter = t.size // 2, max(1, t.size // 4)
-    slope, low, high, late = (0.0,) * 4
+    slope, low, high, late, p = 0.0, 0.0, 0.0, 0.0, 1.0
     if not still:
+        from scipy import stats  # takes most of a second to import, so only where needed
+
+        p = float(stats.kendalltau(t, y).pvalue)
         slope, _, low, high = (float(v) for v in stats.theilslopes(y, t, alpha=0.95, method="separate"))
         late = float(stats.theilslopes(y[half:], t[half:])[0])
     first, span = float(np.median(y[:quarter])), float(t[-1] - t[0])
@@ -78,7 +79,7 @@ def line(t: Array, y: Array) -> dict[str, float | None]:
         "slope_ps": slope,
         "ci_lo": low,
         "ci_hi": high,
-        "p": 1.0 if still else float(stats.kendalltau(t, y).pvalue),
+        "p": p,
         "late_slope_ps": late,
         "span_s": span,
         "first_value": first,
