@@ -12,6 +12,7 @@ SEED = "share"
 INPUTS, EVERY = 20, 5
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_share_of_the_fuzz_holds(kind, tmp_path, capsys):
     failed = []

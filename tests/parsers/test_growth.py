@@ -28,7 +28,7 @@ MOST = 9.0
 """Maximum growth for four times the text, between 4 of a linear and 16 of a quadratic step."""
 
 KINDS = sorted({form.kind for form, _ in all_formats()})
-ATTACKS = [*drawn(of_any_kind(), 25), *drawn([attack for kind in KINDS for attack in of_kind(kind)], 35)]
+ATTACKS = [*drawn(of_any_kind(), 9), *drawn([attack for kind in KINDS for attack in of_kind(kind)], 12)]
 
 
 def cost(attack: Attack, size: int, folder: Path) -> float:

@@ -23,6 +23,8 @@ from tests.parsers.formats.evidence import Run, facts_of, parse_bytes, read_byte
 CORPUS = Path(__file__).parents[2] / "corpus"
 FORMATS = [(form.kind, form.variant) for form, _ in all_formats()]
 EVERY = pytest.mark.parametrize(("kind", "variant"), FORMATS, ids=lambda x: x)
+BY_TURNS = pytest.mark.drawn(3)
+"""Marks a property that reads whole samples: by day it is tried with a third of the dialects, others for each commit."""
 FEW = settings(
     max_examples=examples(int(os.environ.get("EXHIBIT_EXAMPLES", "15"))),
     deadline=None,
@@ -119,6 +121,7 @@ def test_no_bytes_crash_it(kind, variant, content):
 
 
 @EVERY
+@BY_TURNS
 @FEW
 @given(data=st.data())
 def test_no_damage_crashes_it_and_every_line_is_accounted_for(kind, variant, data):
@@ -131,6 +134,7 @@ def test_no_damage_crashes_it_and_every_line_is_accounted_for(kind, variant, dat
 
 
 @EVERY
+@BY_TURNS
 @FEW
 @given(data=st.data())
 def test_shuffled_lines_crash_nothing(kind, variant, data):
@@ -140,6 +144,7 @@ def test_shuffled_lines_crash_nothing(kind, variant, data):
 
 
 @EVERY
+@BY_TURNS
 @FEW
 @given(data=st.data())
 def test_a_cut_changes_only_the_tail(kind, variant, data):
@@ -174,6 +179,7 @@ def test_a_cut_changes_only_the_tail(kind, variant, data):
 
 
 @EVERY
+@BY_TURNS
 def test_line_ends_and_trailing_blanks_change_nothing(kind, variant):
     for content in samples(kind, variant):
         plain = plain_rows(content, kind, variant)
@@ -184,6 +190,7 @@ def test_line_ends_and_trailing_blanks_change_nothing(kind, variant):
 
 
 @EVERY
+@BY_TURNS
 def test_block_sizes_give_identical_tables(kind, variant):
     for content in samples(kind, variant):
         plain = plain_rows(content, kind, variant)
@@ -201,6 +208,7 @@ def test_block_sizes_give_identical_tables(kind, variant):
 
 
 @EVERY
+@BY_TURNS
 def test_runs_give_the_same_rows(kind, variant):
     """A run ends somewhere in the middle, and what is carried goes through JSON."""
     for content in samples(kind, variant):
@@ -218,6 +226,7 @@ def test_runs_give_the_same_rows(kind, variant):
 
 
 @EVERY
+@BY_TURNS
 def test_encodings_change_no_row(kind, variant):
     for content in samples(kind, variant):
         try:

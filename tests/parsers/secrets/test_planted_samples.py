@@ -37,6 +37,7 @@ def planted_samples(kind: str):
         yield path, "\n".join(text).encode(), plants
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_secret_planted_into_a_sample_is_shown_anywhere(kind, tmp_path, caplog):
     count = 0
@@ -60,6 +61,7 @@ class Blind(Scanner):
         return iter(())
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_masks_change_no_line_number_no_other_column_and_no_other_character(kind, tmp_path, monkeypatch):
     """With and without the scanner the same planted text gives equal rows, numbers and texts, except for the secrets."""

@@ -51,6 +51,7 @@ def moved(tables: dict[str, pl.DataFrame], shift: int) -> dict[str, pl.DataFrame
     }
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("way", WAYS, ids=lambda w: w.name)
 @pytest.mark.parametrize("path", samples(), ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_dressed_sample_gives_the_same_kind_and_rows(path, way):

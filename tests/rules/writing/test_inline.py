@@ -30,6 +30,7 @@ def test_rule(rule: Rule, test: RuleTest, sandbox: Sandbox) -> None:
     assert run_one(rule, test, sandbox) == Result(rule.id, test.name, ())
 
 
+@pytest.mark.drawn(3)  # each tries every test of a rule again for each threshold
 @pytest.mark.parametrize("rule", LIBRARY, ids=[r.id for r in LIBRARY])
 def test_texts_and_thresholds(rule: Rule, sandbox: Sandbox) -> None:
     assert check_rule(rule, sandbox).problems == ()
