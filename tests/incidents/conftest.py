@@ -22,6 +22,7 @@ from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job, Queue
 from incidents.storage import live, store
 from incidents.work import ingest
+from tests.incidents.remembered import remembering
 
 _count = itertools.count(1)
 
@@ -97,6 +98,18 @@ def published(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -
     if "broker" not in request.fixturenames:
         monkeypatch.setattr(live, "_publish", said.append)
     return said
+
+
+@pytest.fixture(scope="session")
+def judged_before() -> Iterator[Callable[[pytest.MonkeyPatch], None]]:
+    with remembering() as put:
+        yield put
+
+
+@pytest.fixture
+def judged_once(judged_before: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge in this process, or take the judgement from a test before if the room is the same."""
+    judged_before(monkeypatch)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -16,7 +15,6 @@ from incidents.models.words.note import Note
 from incidents.work import analysis
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
 from tests.incidents.pages import reports
-from tests.incidents.pages.remembered import remembering
 
 NOTE = "The gap ends at the 18 GB segment."
 
@@ -77,13 +75,6 @@ def read(judged: Judged) -> Judged:
     return judged
 
 
-@pytest.fixture(scope="session")
-def judged_before() -> Iterator[Callable[[pytest.MonkeyPatch], None]]:
-    with remembering() as put:
-        yield put
-
-
 @pytest.fixture(autouse=True)
-def judged_once(judged_before: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take a judgement from a test before, if the room is the same."""
-    judged_before(monkeypatch)
+def judged_once_for_pages(judged_once: None) -> None:
+    """Take judgements from the memory in all tests of pages."""

@@ -20,7 +20,7 @@ from incidents.storage import store
 from parsers.secrets.pseudonyms import translated
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("judged_once")]
 
 LOG = "".join(
     line.format(n=n % 60, k=n % 5)

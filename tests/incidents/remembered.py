@@ -1,7 +1,9 @@
-"""Judge the same room once per process: tests of pages look at what judging gave, tests of judging are in tests/incidents/work.
+"""Judge the same room once per process, and without a child process: most tests look at what judging gave. Those of judging
+itself are in tests/incidents/work.
 
-A judgement takes four seconds of processor time in a child process. What it gives follows from the case and from what was read, so
-a room like one that was judged before gets the same report, and the same derived tables beside its evidence.
+A judgement takes four seconds of processor time in a child process, half of them for its start. What it gives follows from the case
+and from what was read, so a room like one that was judged before gets the same report, and the same derived tables beside its
+evidence.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ from django.conf import settings
 
 from incidents.work import analysis, judge_process
 from rules import model as rules
+from rules.case.case import Case
+from rules.engine.sandbox import Fence, Sandbox
+from rules.judging.evaluate import judge as judge_case
+from rules.writing.packs import open_library
 
 LARGEST = 5_000_000
 """A reading of more bytes is judged anew each time."""
@@ -55,6 +61,13 @@ def fingerprint(spec: rules.CaseSpec, cache: Path) -> str | None:
     return seen.hexdigest()
 
 
+def judge_here(spec: rules.CaseSpec, cache: Path) -> str:
+    """Judge a case in this process, as `rules.judge_child` does, and return the report's JSON text."""
+    sandbox = Sandbox(Fence().of_query(settings.EXHIBIT_RULE_SECONDS, settings.EXHIBIT_RULE_MB))
+    library = open_library(*map(Path, settings.EXHIBIT_RULES))
+    return json.dumps(judge_case(Case(spec, cache), library, sandbox).as_json())
+
+
 @contextmanager
 def remembering() -> Iterator[Callable[[pytest.MonkeyPatch], None]]:
     """Yield what puts a memory before `analysis.judge` for the length of one test."""
@@ -69,7 +82,7 @@ def remembering() -> Iterator[Callable[[pytest.MonkeyPatch], None]]:
             if known is None or cache is None:
                 return judge(spec, each_second, cache)
             if known not in reports:
-                reports[known] = json.dumps(judge(spec, each_second, cache))
+                reports[known] = judge_here(spec, cache)
                 if cache.exists():
                     shutil.copytree(cache, Path(folder) / known)
             elif (Path(folder) / known).exists():
