@@ -250,6 +250,22 @@ class Room:
     def log(self) -> Iterator[Json]:
         return self._list("log")
 
+    def decisions(self) -> Iterator[Json]:
+        return self._list("decisions")
+
+    def actions(self) -> Iterator[Json]:
+        return self._list("actions")
+
+    def follow_ups(self) -> Iterator[Json]:
+        return self._list("follow-ups")
+
+    def review(self) -> Json:
+        return self._exhibit.call("GET", f"{self._path}/review")
+
+    def summary(self) -> Json:
+        """Return the page for managers; its sentences have `refs`, numbers of `sources` with the cited lines."""
+        return self._exhibit.call("GET", f"{self._path}/summary")
+
     def frames(self) -> Iterator[Json]:
         return self._list("timeline")
 
@@ -280,6 +296,14 @@ class Room:
     def ask_for(self, what: str, **more: Any) -> Json:
         """Ask the room's people for evidence; `more` are further members of `NewRequest`."""
         return self._exhibit.call("POST", f"{self._path}/requests", {"what": what, **more})
+
+    def plan(self, text: str, **more: Any) -> Json:
+        """Plan an action; `more` are further members of `NewAction`."""
+        return self._exhibit.call("POST", f"{self._path}/actions", {"text": text, **more})
+
+    def log_entry(self, text: str, kind: str = "step", **more: Any) -> Json:
+        """Write down what somebody did; `kind` is `change`, `update` or `step`."""
+        return self._exhibit.call("POST", f"{self._path}/log/entries", {"text": text, "kind": kind, **more})
 
     def close(self, wait: bool = False) -> Json:
         return self._exhibit.call("POST", f"{self._path}/close", {"wait": wait})

@@ -67,7 +67,8 @@ _OF_SCOPE: dict[str, frozenset[Right]] = {
     Scope.READ: frozenset({Right.READ}),
     Scope.ASK: frozenset({Right.ASK}),
     Scope.UPLOAD: frozenset({Right.UPLOAD}),
-    Scope.WRITE: frozenset({Right.NOTE, Right.PLAN}),
+    # What an action changed is a marker of the case.
+    Scope.WRITE: frozenset({Right.NOTE, Right.PLAN, Right.CASE, Right.REVIEW}),
     Scope.ROOMS: frozenset({Right.CLOSE}),
 }
 _SCOPE_FOR = {right: scope for scope, rights in _OF_SCOPE.items() for right in rights}

@@ -47,6 +47,6 @@ def no_text(error: DataError) -> Refused:
 
     No person types one, so no form looks for it: it is refused here, wherever it came from.
     """
-    if "NUL (0x00)" not in str(error):
+    if not any(words in str(error) for words in ("NUL (0x00)", "\\u0000")):  # in a text, in JSON
         raise error
     return Refused("What was sent holds a NUL character, which no text can hold. Nothing was stored.")

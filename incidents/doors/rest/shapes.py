@@ -5,7 +5,7 @@ Findings, observations and verdicts are those of the room's report: docs/cli.md 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from ninja import Schema
@@ -211,6 +211,82 @@ class RequestShape(Schema):
     due_at: datetime | None
     settled_at: datetime | None
     answers: list[int] = Field(description="Numbers of the artifacts that answer it.")
+
+
+class Signed(Schema):
+    """What the rows of the plan have in common. A deleted one can be restored."""
+
+    id: int
+    author: str
+    created_at: datetime
+    edited_at: datetime | None
+    deleted: bool
+
+
+class DecisionShape(Signed):
+    """A decision: asked for while `outcome` is null, then taken."""
+
+    question: str
+    needed_by: datetime | None
+    asked_of: str | None
+    finding: str | None
+    outcome: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+
+
+class ActionShape(Signed):
+    """An action. `expected` says how to see that it helped."""
+
+    text: str
+    owner: str | None
+    due_at: datetime | None
+    state: str = Field(description="open, doing, done or dropped")
+    finding: str | None
+    decision: int | None
+    expected: str | None
+    done_at: datetime | None
+    done_by: str | None
+
+
+class EntryShape(Signed):
+    """An entry of the log."""
+
+    kind: str = Field(description="change, update or step")
+    at: datetime
+    text: str
+    who: str
+
+
+class ReviewShape(Schema):
+    """The room's own words on how it went; null for a text that nobody wrote."""
+
+    surprised: str | None
+    helped: str | None
+    hindered: str | None
+    edited_by: str | None
+    edited_at: datetime | None
+
+
+class FollowUpShape(Signed):
+    """Something to be done after the incident."""
+
+    text: str
+    owner: str | None
+    due_on: date | None
+    done_at: datetime | None
+    done_by: str | None
+
+
+class SummaryShape(Schema):
+    """The summary. `content` has `sections` of `sentences`, whose `refs` are numbers of its `sources`, the cited lines.
+
+    The same `digest` (SHA-256) means that it reads the same.
+    """
+
+    evaluation: int | None
+    digest: str
+    content: Json
 
 
 class ActivityShape(Schema):

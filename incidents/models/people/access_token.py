@@ -22,7 +22,7 @@ class Scope(models.TextChoices):
     READ = "read", "read rooms"
     ASK = "ask", "ask the evidence tables in SQL"
     UPLOAD = "upload", "upload evidence"
-    WRITE = "write", "write notes and evidence requests"
+    WRITE = "write", "write notes, evidence requests, the plan, the log and the review"
     ROOMS = "rooms", "open, close and reopen rooms"
 
 

@@ -71,6 +71,11 @@ def test_it_reads_and_writes_a_room(door: Door):  # noqa: F811
     assert here.note("Slow here.", artifact=1)["program"] == "the client"
     assert [one["text"] for one in here.notes()] == ["Slow here."]
     assert here.ask_for("A trace", command="vmstat 5 12")["state"] == "open"
+    assert here.plan("Restart the listener")["id"] == next(here.actions())["id"]
+    assert here.log_entry("Looked at it")["kind"] == "step"
+    assert [*here.decisions(), *here.follow_ups()] == []
+    assert here.review()["helped"] is None
+    assert here.summary()["evaluation"] == 1
     assert here.close()["status"] == "closed"
     assert here.reopen()["status"] == "open"
     assert [one["slug"] for one in exhibit(door, room).rooms()] == [room.incident.slug]

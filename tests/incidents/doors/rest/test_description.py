@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import CHECKS
 
-from incidents.actions import access_tokens, notes, requests
+from incidents.actions import access_tokens, notes, plan, requests, review
 from incidents.doors.rest import description
 from incidents.models.people.access_token import Scope
 from tests.incidents.conftest import make_artifact, make_room, undone
@@ -66,7 +66,7 @@ class Filled:
 
     slug: str
     note: int
-    request: int
+    rows: dict[str, int]
     token: str
     folder: Path
 
@@ -80,9 +80,15 @@ def made(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest
         make_artifact(room, b"one\ntwo\n", "truss-listener.txt")
         add_report(room, {**test_lead.report(), "observations": [test_lead.observation(rank) for rank in (1, 2)]})
         note = notes.add(room, "Slow here.", artifact=1)
-        row = requests.put(room, {"what": "A trace"})
+        rows = {
+            "request": requests.put(room, {"what": "A trace"}).pk,
+            "decision": plan.put_decision(room, {"question": "Fail over?"}).pk,
+            "action": plan.put_action(room, {"text": "Restart it"}).pk,
+            "entry": plan.put_entry(room, {"kind": "step", "text": "Looked at it"}).pk,
+            "follow_up": review.put_follow_up(room, {"text": "Watch it"}).pk,
+        }
         token = access_tokens.create(room.user, "schemathesis", list(Scope), 1)
-        yield Filled(room.incident.slug, note.pk, row.pk, token, folder)
+        yield Filled(room.incident.slug, note.pk, rows, token, folder)
 
 
 @pytest.fixture
@@ -126,7 +132,8 @@ def test_schemathesis_finds_nothing(name: str, mode: schemathesis.GenerationMode
     schema.app = get_wsgi_application()
     operation = schema.find_operation_by_id(name)
     # A word that names no room would end every call at its first line.
-    ids = {"slug": filled.slug, "number": 1, "id": filled.request if "request" in name else filled.note}
+    row = next((id for kind, id in filled.rows.items() if kind in name), filled.note)
+    ids = {"slug": filled.slug, "number": 1, "id": row}
     path = {one.name: ids[one.name] for one in operation.path_parameters}
     given_all: dict[str, Any] = {"path_parameters": path}
     if name == "upload":

@@ -13,7 +13,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from incidents.actions import access_tokens, requests
+from incidents.actions import access_tokens, plan, requests, review
 from incidents.doors.rest import description
 from incidents.models.people.access_token import Scope
 from incidents.models.people.membership import Role
@@ -45,6 +45,22 @@ def withdrawn(room: Judged) -> int:
 
 def noted(room: Judged) -> int:
     return room.note.pk
+
+
+def decision(room: Judged) -> int:
+    return plan.put_decision(room.investigator, {"question": "Fail over?"}).pk
+
+
+def action(room: Judged) -> int:
+    return plan.put_action(room.investigator, {"text": "Restart the listener"}).pk
+
+
+def entry(room: Judged) -> int:
+    return plan.put_entry(room.investigator, {"kind": "step", "text": "Looked at the listener"}).pk
+
+
+def follow_up(room: Judged) -> int:
+    return review.put_follow_up(room.investigator, {"text": "Watch the listener"}).pk
 
 
 TEXT = {"text": "A remark."}
@@ -80,10 +96,37 @@ MATRIX = {
     "change_request": Row("investigator", "write", id=asked, data={"what": "Another trace"}),
     "withdraw_request": Row("investigator", "write", id=asked),
     "reopen_request": Row("investigator", "write", id=withdrawn),
+    "list_decisions": Row("viewer", "read"),
+    "ask_for_decision": Row("investigator", "write", 201, data={"question": "Fail over?"}),
+    "change_decision": Row("investigator", "write", id=decision, data={"outcome": "Yes"}),
+    "delete_decision": Row("investigator", "write", id=decision),
+    "restore_decision": Row("investigator", "write", id=decision),
+    "list_actions": Row("viewer", "read"),
+    "plan_action": Row("investigator", "write", 201, data=TEXT),
+    "change_action": Row("investigator", "write", id=action, data={"state": "doing"}),
+    "finish_action": Row("investigator", "write", id=action, data={}),
+    "delete_action": Row("investigator", "write", id=action),
+    "restore_action": Row("investigator", "write", id=action),
+    "write_entry": Row("investigator", "write", 201, data=TEXT | {"kind": "step"}),
+    "change_entry": Row("investigator", "write", id=entry, data=TEXT),
+    "delete_entry": Row("investigator", "write", id=entry),
+    "restore_entry": Row("investigator", "write", id=entry),
+    "read_review": Row("viewer", "read"),
+    "write_review": Row("investigator", "write", data={"helped": "The trace"}),
+    "list_follow_ups": Row("viewer", "read"),
+    "add_follow_up": Row("investigator", "write", 201, data=TEXT),
+    "change_follow_up": Row("investigator", "write", id=follow_up, data={"done": True}),
+    "delete_follow_up": Row("investigator", "write", id=follow_up),
+    "restore_follow_up": Row("investigator", "write", id=follow_up),
+    "read_summary": Row("viewer", "read"),
     "ask": Row("viewer", "ask", data={"sql": "select 1 as one"}),
 }
 #: Only who wrote it may, or who manages people, which no token does.
-OWN = ("edit_note", "delete_note", "withdraw_request", "reopen_request")
+OWN = (
+    *("edit_note", "delete_note", "withdraw_request", "reopen_request"),
+    *("delete_decision", "delete_action", "delete_entry", "delete_follow_up"),
+    *("restore_decision", "restore_action", "restore_entry", "restore_follow_up"),
+)
 
 
 def operations() -> dict[str, tuple[str, str]]:
