@@ -1,4 +1,4 @@
-"""What owns a profile that a run-time's own tool prints as a list of functions: pprof, cProfile, node --prof, stackprof.
+"""What owns a profile that a run-time's own tool prints as a list of functions: pprof, cProfile, node --prof, ltrace -c.
 
 Standing out: a function that has a tenth of the profile itself; one that has a quarter of it with what it calls, if a signature
 knows it, or else half, where this is no way through which nearly all passes; a function of Python that took a tenth of a second each
@@ -6,6 +6,7 @@ time and was called again and again; a collector of V8 with a fifth of the ticks
 for other threads of the program are idle.
 What the figures are parts of is said as far as the tool says it: of processor time (pprof of type cpu), of waiting (mutex, block), of
 memory (heap), of time by the clock (cProfile, waits included), of ticks (V8).
+Functions that signatures know as one kind of work are added up: their own parts, or what the largest has with what it calls.
 Worked example: `3.10s 9.50% 9.50% 11.40s 35.00% runtime.mallocgc`: 35 % with what it calls, 9.5 % itself.
 `9000 3.001 0.000 3.001 0.000 {posix.stat}` below a root of 5 s: 60 % of the time, 9,000 calls of 0.333 ms.
 A function with half of a profile that fills a processor is named as the program's own work, if nothing else knows it.
@@ -35,6 +36,7 @@ OBSERVER = Observer(
     "What owns the profile that a run-time's own tool prints?",
     ("rows", "params"),
     {"*": "the callers of the largest functions (pprof -peek FUNCTION; print_callers() of pstats)"},
+    alone=True,
 )
 
 MOST_ROWS = 5_000
@@ -71,6 +73,10 @@ PARENTS = ("ticks", "parent", "name")
 STACKPROF = ("TOTAL", "(pct)", "SAMPLES", "(pct)", "FRAME")
 GPROF = ("time", "seconds", "seconds", "calls", "s/call", "s/call", "name")
 CALLGRIND = ("Ir", "file:function")
+LTRACE = ("% time", "seconds", "usecs/call", "calls", "function")
+PY_SPY = ("%Own", "%Total", "OwnTime", "TotalTime", "Function (filename:line)")
+RBSPY = ("% self", "% total", "name")
+DOTNET_TRACE = ("Functions", "Inclusive", "Exclusive")
 CLASSES = (("num", "#instances", "#bytes", "class name"), ("MT", "Count", "TotalSize", "Class Name"))
 PROCESSES = ("Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function")
 HEADINGS = (
@@ -82,6 +88,10 @@ HEADINGS = (
     STACKPROF,
     GPROF,
     CALLGRIND,
+    LTRACE,
+    PY_SPY,
+    RBSPY,
+    DOTNET_TRACE,
     *CLASSES,
     PROCESSES,
 )
@@ -99,8 +109,20 @@ TYPES = {
 }
 """What a profile of pprof counts, by the type that its head names."""
 
+OF_WAITING = (TYPES["delay"], TYPES["contentions"])
+"""What profiles of waiting count: the function that waits names for what, as in a profile of processor time."""
+
+SEVERAL, MORE, LEAST_WORK, NAMED, CITED_WORK = 2, 1.1, 0.2, 3, 6
+"""Functions of one kind of work: minimum number, by how much they outweigh the largest, minimum part, how many are named and cited."""
+
 MOST_OF_IT = 0.5
 """Part of what gprof or callgrind counts from which one function owns it."""
+
+LEAST_OWNED_S = 1.0
+"""Minimum seconds of a function that owns what a program computes: less is felt by nobody."""
+
+SPENT = re.compile(r"(?:\(| took )([0-9.]{1,12}) ?s\b")
+"""Seconds of a function in its sentence."""
 
 DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)s, Total samples = ([0-9]+(?:\.[0-9]+)?)s \(")
 """How long a profile of pprof lasted and how much processor time its samples are: both in seconds up to a minute."""
@@ -111,19 +133,28 @@ SUMMARY = ("JavaScript", "C++", "GC", "Shared libraries", "Unaccounted")
 IDLE = re.compile(
     r"(?:runtime\.(?:futex|futexsleep|notesleep|mcall|schedule|findRunnable|findrunnable|park_m|netpoll|epollwait|usleep)|internal/runtime/syscall\.EpollWait"
     r"|runtime/internal/syscall\.(?:EpollWait|Syscall6))(?: \(.*\))?"
+    r"|System\.Threading\.(?:Monitor\.(?:ObjWait|Wait)|WaitHandle\.Wait\w*|Thread\.Sleep\w*|LowLevelLifoSemaphore\.\w+|SemaphoreSlim\.Wait\w*)"
+    r"|CPU_TIME|UNMANAGED_CODE_TIME"
     r"|\{.*(?:'(?:poll|acquire|wait|control)' of '|select\.(?:select|poll|epoll)|time\.sleep|_thread\.lock).*\}|epoll_p?wait\S*|uv__io_poll"
 )
 """Functions in which a program waits for work, for a time or for another of its threads."""
 
 BUILT_IN = re.compile(r"\{(?:built-in method )?(?:[a-z_]+\.)*(?P<call>\w+)\}")
 METHOD = re.compile(r"\{method '(?P<name>\w+)' of '(?P<of>[\w.]+)' objects\}")
+_OF_FILE = {
+    "_socket.socket": "socket.py",
+    "_ssl._SSLSocket": "ssl.py",
+    "_thread.lock": "threading.py",
+    "_thread.RLock": "threading.py",
+}
+"""Files of Python's library that wrap classes of C: their methods do the same as those of the file."""
 PLACE = re.compile(r"(?:.*[/\\])?(?P<file>[^/\\:]+):[0-9]+\((?P<name>.+)\)")
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what owns the lists of functions, the largest share first."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "heading", "cells"]
-    lists = pl.col("heading").list.first().is_in(["flat", "ncalls", "ticks", "TOTAL", "time", "Ir"])
+    lists = pl.col("heading").list.first().is_in(sorted({heading[0] for heading in OF_FUNCTIONS}))
     rows = (
         case.scan("rows", columns, lists)
         .sort("artifact_id", "part", "table_no", "line_no", nulls_last=True)
@@ -144,7 +175,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             found += _flat(held, heads.get((held[0]["artifact_id"], held[0]["part"]), {}))
         elif heading in AS_FLAT:
             as_flat = _flat([{**r, "cells": AS_FLAT[heading](r["cells"])} for r in held], {})
-            found += map(_computed, as_flat) if heading in (GPROF, CALLGRIND) else as_flat
+            found += map(_computed, as_flat) if heading in OF_COMPUTING else as_flat
         elif heading == CALLS:
             found += _calls(held)
         elif heading == TICKS:
@@ -186,12 +217,65 @@ def _callgrind_as_flat(cells: Sequence[str]) -> list[str]:
 
 
 def _computed(one: Sighting) -> Sighting:
-    """Return a function of a list that counts only what a program computes with that event, if it has half of it."""
-    owns = one.idle is None and (one.share or 0.0) >= MOST_OF_IT
+    """Return a function of a list that counts only what a program computes with that event, if it has half of it, and a second."""
+    took = SPENT.search(one.headline)
+    owns = one.idle is None and (one.share or 0.0) >= MOST_OF_IT and (took is None or float(took[1]) >= LEAST_OWNED_S)
     return replace(one, seen=(*one.seen, {"event": "function-owns-computing"})) if owns else one
 
 
-AS_FLAT = {STACKPROF: _as_flat, GPROF: _gprof_as_flat, CALLGRIND: _callgrind_as_flat}
+def _ltrace_as_flat(cells: Sequence[str]) -> list[str]:
+    """Return a row of `ltrace -c` so: the seconds of a function of a library, waits included, with what it calls.
+
+    >>> _ltrace_as_flat(["71.20", "21.204410", "212", "100001", "strlen"])
+    ['21.204410s, 100001 calls', '71.20%', '', '21.204410s', '71.20%', 'strlen']
+    """
+    pct = f"{cells[0]}%"
+    return [f"{cells[1]}s, {cells[3]} calls", pct, "", f"{cells[1]}s", pct, cells[-1]]
+
+
+def _py_spy_as_flat(cells: Sequence[str]) -> list[str]:
+    """Return a row of `py-spy top` so; the number of the line is no part of the name.
+
+    >>> _py_spy_as_flat(["71.00%", "71.00%", "22.10s", "22.10s", "compile (sre_compile.py:764)"])
+    ['22.10s', '71.00%', '', '22.10s', '71.00%', 'compile (sre_compile.py)']
+    """
+    own_pct, total_pct, own, total, name = cells
+    return [own, own_pct, "", total, total_pct, re.sub(r":[0-9]{1,9}\)$", ")", name)]
+
+
+def _rbspy_as_flat(cells: Sequence[str]) -> list[str]:
+    """Return a row of the summary of rbspy so.
+
+    >>> _rbspy_as_flat(["40.55", "61.20", "match - /srv/app/rules.rb:12"])
+    ['40.55%', '40.55%', '', '61.20%', '61.20%', 'match - /srv/app/rules.rb:12']
+    """
+    own, total = f"{cells[0]}%", f"{cells[1]}%"
+    return [own, own, "", total, total, cells[-1]]
+
+
+def _dotnet_as_flat(cells: Sequence[str]) -> list[str]:
+    """Return a row of `dotnet-trace report topN` so; its arguments are no part of the name.
+
+    >>> _dotnet_as_flat(["A.B.Wait(object,int)", "61.2%", "60.1%"])
+    ['60.1%', '60.1%', '', '61.2%', '61.2%', 'A.B.Wait']
+    """
+    name, total, own = cells
+    return [own, own, "", total, total, name.partition("(")[0] or name]
+
+
+AS_FLAT = {
+    STACKPROF: _as_flat,
+    GPROF: _gprof_as_flat,
+    CALLGRIND: _callgrind_as_flat,
+    LTRACE: _ltrace_as_flat,
+    PY_SPY: _py_spy_as_flat,
+    RBSPY: _rbspy_as_flat,
+    DOTNET_TRACE: _dotnet_as_flat,
+}
+OF_COMPUTING = (GPROF, CALLGRIND, PY_SPY)
+"""Lists that count what a program computes: samples of the program counter, instructions, threads of Python that are not idle."""
+
+OF_FUNCTIONS = (FLAT, CALLS, TICKS, PARENTS, *AS_FLAT)
 
 
 def _heads(case: CaseTables) -> dict[tuple[int, int], dict[str, tuple[int, str]]]:
@@ -251,6 +335,7 @@ def _flat(rows: Sequence[dict[str, Any]], head: dict[str, tuple[int, str]]) -> I
     told = ((row, _function(row, of, kind in ("", "cpu"))) for row in order)
     made = [(row, one) for row, one in told if one is not None][:TOLD]
     yield from (_filling(one, _number(row["cells"][4])) if busy else one for row, one in made)
+    yield from _same_work(order, of)
     if not made:
         row = max(rows, key=lambda r: _number(r["cells"][1]))
         pct = _number(row["cells"][1])
@@ -268,6 +353,52 @@ def _flat(rows: Sequence[dict[str, Any]], head: dict[str, tuple[int, str]]) -> I
             (Lines(rows[0]["artifact_id"], line, line, "duration and samples"),),
             **place(rows[0]),
             normal=True,
+        )
+
+
+def _same_work(rows: Sequence[dict[str, Any]], of: str) -> Iterator[Sighting]:
+    """Yield work that several functions of a list do: what signatures know as one mechanism, if that is a fifth of the profile.
+
+    Their own parts add up; what the largest has with what it calls contains some of these, so the larger figure counts.
+    """
+    works: dict[str, list[tuple[dict[str, Any], tuple[Seen, ...], bool]]] = {}
+    for row in rows:
+        name = row["cells"][5].removesuffix(" (inline)").removesuffix(" (partial-inline)")
+        if IDLE.fullmatch(name):
+            continue
+        seen = names_of(name, False)
+        found = next((s for one in seen for s in recognise(**one) if s.mechanism), None)
+        if found is not None and found.mechanism is not None:
+            works.setdefault(found.mechanism, []).append((row, seen, found.strength == "mechanism"))
+    for held in works.values():
+        own = sum(_number(row["cells"][1]) for row, _, _ in held)
+        below = max((p for row, _, _ in held if (p := _number(row["cells"][4])) < 100 * PASSES_ON), default=0.0)
+        pct = min(100.0, max(own, below))
+        largest = max(max(_number(row["cells"][1]) for row, _, _ in held), below / 2)
+        if len(held) < SEVERAL or pct < 100 * LEAST_WORK or pct < MORE * largest:
+            continue
+        outright = [one for one in held if one[2]]
+        # A small function that names the mechanism does not name what large ones do that only fit it.
+        weighty = sum(_number(row["cells"][1]) for row, _, _ in outright) >= 100 * OWNS
+        asked = outright if weighty else [one for one in held if not one[2]] or held
+        names = [f"{row['cells'][5]} {row['cells'][1]}" for row, _, _ in held[:NAMED]]
+        more = f" and {len(held) - NAMED:,} more" if len(held) > NAMED else ""
+        through = f", {figure(below, '%')} with what they call" if below > own else ""
+        first = held[0][0]
+        yield Sighting(
+            "work",
+            f"{first['cells'][5]} and {len(held) - 1:,} more",
+            f"{len(held):,} functions of one kind have {figure(own, '%')} {of} together{through}: {', '.join(names)}{more}",
+            "work_pct",
+            pct,
+            "%",
+            tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], r["cells"][5]) for r, _, _ in held[:CITED_WORK]),
+            **place(first),
+            against="the largest of them",
+            against_value=largest,
+            share=pct / 100,
+            n=len(held),
+            seen=tuple(name for _, seen, _ in asked for name in seen),
         )
 
 
@@ -296,7 +427,7 @@ def _function(row: dict[str, Any], of: str, cpu: bool) -> Sighting | None:
             f"{name} has {figure(below, '%')} {of} with what it calls ({row['cells'][3]}), {figure(own, '%')} itself"
         )
     if own >= 100 * OWNS:
-        return _made(row, headline, "self_pct", own, seen if cpu else ())
+        return _made(row, headline, "self_pct", own, seen if cpu or of in OF_WAITING else ())
     # What a function calls may be told on its own: the place above it weighs half, as in any profile.
     return _made(row, headline, "total_pct", below, seen if cpu else (), share=below / 200)
 
@@ -313,7 +444,9 @@ def _python(name: str) -> tuple[Seen, ...]:
     if built_in := BUILT_IN.fullmatch(name):
         return ({"symbol": built_in["call"]},)
     if method := METHOD.fullmatch(name):
-        return ({"symbol": f"{method['of']}.{method['name']}"},)
+        wrapped = _OF_FILE.get(method["of"])
+        plain: tuple[Seen, ...] = ({"symbol": f"{method['name']} ({wrapped})"},) if wrapped else ()
+        return ({"symbol": f"{method['of']}.{method['name']}"}, *plain)
     found = PLACE.fullmatch(name)
     return ({"symbol": f"{found['name']} ({found['file']})"},) if found else ()
 
@@ -332,7 +465,8 @@ def _calls(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
             f"{row['cells'][5]} itself took {figure(took, 's')} of the {figure(whole, 's')}"
             f" ({figure(100 * took / whole, '%')}){each}"
         )
-        yield _made(row, headline, "self_pct", 100 * took / whole, _python(row["cells"][5]), n)
+        one = _made(row, headline, "self_pct", 100 * took / whole, _python(row["cells"][5]), n)
+        yield _computed(one) if PLACE.fullmatch(row["cells"][5]) else one
     again = [
         (total, n, row)
         for row in rows

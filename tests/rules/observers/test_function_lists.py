@@ -169,3 +169,63 @@ def test_half_of_what_gprof_or_callgrind_counts_is_what_a_program_computes(pct: 
     listed += made(CALLGRIND, (f"5,411,229 ({pct}%)", "./src/till.c:count_stock [/srv/till]"))
     assert [one.subject for one in listed] == ["count_stock"] * 2
     assert [{"event": "function-owns-computing"} in one.seen for one in listed] == [owns] * 2
+
+
+def test_functions_of_one_kind_add_up() -> None:
+    """What the largest has with what it calls contains some of the others: the larger of both figures is the share."""
+    cells = (
+        ("4s", "20.00%", "20.00%", "5s", "25.00%", "runtime.greyobject"),
+        ("3s", "15.00%", "35.00%", "3s", "15.00%", "runtime.heapBitsForAddr"),
+        ("3s", "15.00%", "50.00%", "11s", "55.00%", "runtime.gcDrain"),
+        ("1s", "5.00%", "55.00%", "1s", "5.00%", "example.com/shop.price"),
+    )
+    work = next(s for s in made(FLAT, *cells, Type="cpu") if s.kind == "work")
+    assert (work.share, work.value, work.n) == (0.55, 55.0, 3)
+    assert work.headline.startswith(
+        "3 functions of one kind have 50 % of the processor time together, 55 % with what they call"
+    )
+    assert recognise(**work.seen[0])[0].mechanism == "garbage-collection"
+
+
+def test_one_function_of_a_kind_is_no_sum() -> None:
+    cells = (("4s", "40.00%", "40.00%", "4s", "40.00%", "runtime.greyobject"),)
+    assert [s.kind for s in made(FLAT, *cells, Type="cpu")] == ["profile"]
+
+
+def test_what_waits_in_a_profile_of_waiting_is_named() -> None:
+    cells = (("88.1mins", "95.74%", "95.74%", "88.1mins", "95.74%", "sync.(*RWMutex).RLock"),)
+    (one,) = made(FLAT, *cells, Type="delay")
+    assert recognise(**one.seen[0])[0].mechanism == "lock-contention"
+
+
+def test_calls_of_libraries_are_a_list_of_functions() -> None:
+    heading = ("% time", "seconds", "usecs/call", "calls", "function")
+    (one, _) = made(
+        heading, ("60.10", "9.012", "90", "100132", "strstr"), ("12.00", "1.800", "18", "100000", "compose")
+    )
+    assert one.headline == "strstr itself has 60.1 % of the samples (9.012s, 100132 calls)"
+    assert recognise(**one.seen[0])[0].mechanism == "program-compute"
+
+
+def test_a_method_of_a_class_in_c_is_known_by_the_file_that_wraps_it() -> None:
+    (one,) = made(CALLS, ("12", "9.600", "0.800", "9.600", "0.800", "{method 'recv' of '_socket.socket' objects}"))
+    assert {"symbol": "recv (socket.py)"} in one.seen
+
+
+def test_a_function_of_the_program_that_has_half_owns_what_it_computes() -> None:
+    """A built-in may wait; a function of Python itself only computes in the time that is its own, if it is a second."""
+    long = made(CALLS, ("900", "6.100", "0.007", "6.200", "0.007", "/srv/shop/price.py:12(match)"))[0]
+    short = made(CALLS, ("900", "0.610", "0.001", "0.620", "0.001", "/srv/shop/price.py:12(match)"))[0]
+    assert {"event": "function-owns-computing"} in long.seen
+    assert {"event": "function-owns-computing"} not in short.seen
+
+
+def test_waits_in_a_list_of_all_threads_are_idle() -> None:
+    heading = ("Functions", "Inclusive", "Exclusive")
+    found = made(
+        heading, ("System.Threading.Monitor.Wait(object,int)", "71.2%", "71.2%"), ("A.B.Price(int32)", "20.1%", "18.0%")
+    )
+    assert [(s.subject, s.idle is not None) for s in found] == [
+        ("A.B.Price", False),
+        ("System.Threading.Monitor.Wait", True),
+    ]

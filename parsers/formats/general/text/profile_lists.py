@@ -1,5 +1,6 @@
 """Lists of functions of a profile: pprof (Go, gperftools with a heading), cProfile and profile of Python, node --prof of V8,
-stackprof of Ruby, gprof, callgrind_annotate; classes of a heap (jmap -histo of Java, dumpheap -stat of .NET); processes of Erlang (etop).
+stackprof of Ruby, gprof, callgrind_annotate, ltrace -c, py-spy top, rbspy, dotnet-trace report topN; classes of a heap
+(jmap -histo of Java, dumpheap -stat of .NET); processes of Erlang (etop).
 
 Their names have blanks and stand next to a number, and some cells are left empty, so that neither the blanks nor the places of
 the heading tell where a cell ends: each list has a grammar of its own.
@@ -21,6 +22,10 @@ TICKS_OF_PARENT = ("ticks", "parent", "name")
 STACKPROF = ("TOTAL", "(pct)", "SAMPLES", "(pct)", "FRAME")
 GPROF = ("time", "seconds", "seconds", "calls", "s/call", "s/call", "name")
 CALLGRIND = ("Ir", "file:function")
+LTRACE = ("% time", "seconds", "usecs/call", "calls", "function")
+PY_SPY = ("%Own", "%Total", "OwnTime", "TotalTime", "Function (filename:line)")
+RBSPY = ("% self", "% total", "name")
+DOTNET_TRACE = ("Functions", "Inclusive", "Exclusive")
 HISTOGRAM = ("num", "#instances", "#bytes", "class name")
 DUMPHEAP = ("MT", "Count", "TotalSize", "Class Name")
 ETOP = ("Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function")
@@ -47,6 +52,14 @@ _SHAPES = {
         r"(?:[ \t]+([0-9]{1,18})(?:[ \t]+([0-9]{1,9}\.[0-9]{1,6})[ \t]+([0-9]{1,9}\.[0-9]{1,6}))?)?[ \t]+([^ \t0-9].{0,1000}?)[ \t]*"
     ),
     CALLGRIND: re.compile(r"[ \t]*([0-9][0-9,]{0,24}(?:[ \t]+\([ ]?[0-9.]{1,6}%\))?)[ \t]+(\S.{0,1000}?)[ \t]*"),
+    LTRACE: re.compile(
+        r"[ \t]*([0-9]{1,3}\.[0-9]{1,3})[ \t]+([0-9]{1,9}\.[0-9]{1,9})[ \t]+([0-9]{1,12})[ \t]+([0-9]{1,12})[ \t]+(?!total\b)([^ \t0-9]\S{0,300})[ \t]*"
+    ),
+    PY_SPY: re.compile(
+        rf"[ \t]*({_PCT})[ \t]+({_PCT})[ \t]+([0-9.]{{1,12}}s)[ \t]+([0-9.]{{1,12}}s)[ \t]+(\S.{{0,400}}?)[ \t]*"
+    ),
+    RBSPY: re.compile(r"[ \t]*([0-9]{1,3}\.[0-9]{1,3})[ \t]+([0-9]{1,3}\.[0-9]{1,3})[ \t]+([^ \t0-9].{0,400}?)[ \t]*"),
+    DOTNET_TRACE: re.compile(rf"[ \t]*[0-9]{{1,4}}\.[ \t]+(\S.{{0,1000}}?)[ \t]+({_PCT})[ \t]+({_PCT})[ \t]*"),
     HISTOGRAM: re.compile(r"[ \t]*([0-9]{1,9}):[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+(\S.{0,1000}?)[ \t]*"),
     DUMPHEAP: re.compile(
         r"[ \t]*([0-9a-fA-F]{8,16})[ \t]+([0-9][0-9,]{0,24})[ \t]+([0-9][0-9,]{0,24})[ \t]+(\S.{0,1000}?)[ \t]*"
@@ -67,10 +80,13 @@ _HEADS: dict[str, tuple[str, ...]] = {
     "num #instances #bytes Class description": HISTOGRAM,
     **{
         " ".join(shape): shape
-        for shape in (CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT, STACKPROF, CALLGRIND, HISTOGRAM, DUMPHEAP, ETOP)
+        for shape in (
+            CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT, STACKPROF, CALLGRIND, HISTOGRAM, DUMPHEAP, ETOP, LTRACE, PY_SPY, RBSPY
+        )
     },
-}
-_FIRST = ("flat", "ncalls", "ticks", "TOTAL", "num", "MT", "Pid", "time ", "Ir ")
+}  # fmt: skip
+_FIRST = ("flat", "ncalls", "ticks", "TOTAL", "num", "MT", "Pid", "time ", "Ir ", "% ", "%Own", "Top ")
+_TOP_OF_DOTNET = re.compile(r"Top [0-9]{1,4} Functions \((?:Exclusive|Inclusive)\)[ \t]+Inclusive[ \t]+Exclusive")
 
 
 def heading_of(line: str) -> list[str] | None:
@@ -81,7 +97,8 @@ def heading_of(line: str) -> list[str] | None:
     """
     if len(line) > 120 or not line.lstrip(" \t").startswith(_FIRST):
         return None
-    found = _HEADS.get(" ".join(line.split()))
+    words = " ".join(line.split())
+    found = DOTNET_TRACE if _TOP_OF_DOTNET.fullmatch(words) else _HEADS.get(words)
     return list(found) if found else None
 
 

@@ -124,3 +124,39 @@ def test_lists_of_gprof_and_callgrind(text: str, heading: tuple[str, ...], first
     rows = read_bytes(text.encode()).tables["rows"].to_dicts()
     assert {tuple(row["heading"]) for row in rows} == {heading}
     assert (rows[0]["cells"][0], rows[-1]["cells"][-1], len(rows)) == (first, last, 2)
+
+
+LTRACE_TEXT = """% time     seconds  usecs/call     calls      function
+------ ----------- ----------- --------- --------------------
+ 61.00    9.012001          90    100132 strstr
+ 39.00    5.760000          57    100000 compose
+------ ----------- ----------- --------- --------------------
+100.00   14.772001                200132 total
+"""
+PY_SPY_TEXT = """  %Own   %Total  OwnTime  TotalTime  Function (filename:line)
+ 61.00%  71.00%   22.10s    25.10s   count (stock.py:76)
+ 12.00%  98.00%    3.70s    30.20s   <lambda> (till.py:4)
+"""
+RBSPY_TEXT = """% self  % total  name
+ 41.20    60.01  count - /srv/till/stock.rb:12
+  9.20     9.20  block in sum - /srv/till/sum.rb:4
+"""
+DOTNET_TEXT = """Top 2 Functions (Exclusive)                          Inclusive        Exclusive
+1. Till.Stock.Count(class Till.Item,int32)            61.2%            60.2%
+2. Till.Sum()                                         12.2%            11.0%
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        (LTRACE_TEXT, "61.00", "compose"),
+        (PY_SPY_TEXT, "61.00%", "<lambda> (till.py:4)"),
+        (RBSPY_TEXT, "41.20", "block in sum - /srv/till/sum.rb:4"),
+        (DOTNET_TEXT, "Till.Stock.Count(class Till.Item,int32)", "11.0%"),
+    ],
+)
+def test_lists_of_ltrace_py_spy_rbspy_and_dotnet_trace(text: str, first: str, last: str) -> None:
+    """The line of the sum is no function."""
+    rows = read_bytes(text.encode()).tables["rows"].to_dicts()
+    assert (rows[0]["cells"][0], rows[-1]["cells"][-1], len(rows)) == (first, last, 2)
