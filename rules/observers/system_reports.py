@@ -3,7 +3,8 @@
 Standing out: a table that is full or has refused, buffers that were denied, late collisions or half duplex, an interrupt routine
 that ran `ROUTINE_S` or longer, a file server that answered after `SLOW_MS`, a disk that counts errors, requests that found no resource of their
 adapter, an interrupt that comes `STORM` times a second, the driver that a debugger names for a stop, a clock that is `OFF_S` off, packets lost on a link of a
-path, processors whose speed the firmware limits, little free memory. Normal: figures within those bounds; they are not shown.
+path, processors whose speed the firmware limits, little free memory, a lock that threads wait for, a thread with a minute of processor
+time, work that waits in a pool of threads. Normal: figures within those bounds; they are not shown.
 A module of the kernel itself is no driver to blame: the debugger names it where it found nobody else.
 Worked example: "0/700/9 requests for mbufs denied": 709 requests for network buffers were denied.
 Cost: the first `MOST_ROWS` rows of each artifact. Source: nfsiostat(8); iostat(1M), -En, Solaris;
@@ -126,6 +127,11 @@ SAYS = {
     ),
     "No Adapter Elements Count": Says("{value} requests found no free element of the adapter {who}", MANY, share=0.3),
     "interrupts of one line": Says("{who} interrupts {value} times a second", STORM, share=0.6),
+    "threads wait for a lock": Says("Threads waiting for {who}: {value}", 2.0, share=0.6),
+    "processor time of a thread": Says(
+        "{who} has used {value} of a processor since its start", 60.0, unit="s", share=0.4
+    ),
+    "work items of .NET's pool": Says("{value} pieces of work wait in the queue of {who}", 100.0, share=0.8),
     "memory free percentage": Says("{value} of the memory can still be given out", 0.0, 10.0, "%"),
 }
 """By what is counted. Bounds: memory_pressure(1)."""
@@ -151,6 +157,12 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
     if counter in TABLES:
         worst = max(rows, key=lambda r: _part(r))
         return _table(counter, who, worst)
+    if counter == "workers of .NET's pool busy":
+        worst = max(rows, key=_part)
+        used, whole = (float(cell or 0) for cell in worst["cells"][2:4])
+        words = f"All {whole:,.0f} workers of {who} are busy"
+        full = whole > 1 and used >= whole
+        return _made(worst, counter, who, words, used, "count", OUTRIGHT, {"counter": counter}, 1) if full else None
     if counter == "lost on a link":
         return _link(who, max(rows, key=lambda r: _part(r)))
     says = SAYS.get(counter)

@@ -140,3 +140,35 @@ def test_a_healthy_report_is_silent(text: str) -> None:
 def test_late_collisions_are_told_with_the_duplex_mode() -> None:
     text = "Description = lan7 HP PCI Core [100BASE-TX,HD,AUTO,TT=1500]\nLate Collisions       = 31\n"
     assert "lan7 works at half duplex and counts 31 late collisions" in [s.headline for s in seen(text)]
+
+
+SECTION = """CritSec till!g_stock+0 at 77fa5340
+LockCount          {n}
+OwningThread       1e84
+*** Locked
+"""
+POOL = """Worker Thread: Total: 40 Running: {busy} Idle: 0 MaxLimit: 40 MinLimit: 8
+Work Request in Queue: {queued}
+"""
+
+
+def told(text: str) -> list[Sighting]:
+    case = Case.of_tables({"rows": read_bytes(text.encode()).tables["rows"].to_dicts()}).with_text()
+    return list(observe(case))
+
+
+def test_a_lock_is_told_with_its_holder_if_several_wait() -> None:
+    """One may wait in passing."""
+    (one,) = told(SECTION.format(n=3))
+    assert one.headline == "Threads waiting for till!g_stock+0, which thread 1e84 holds: 3"
+    assert recognise(**one.seen[0])[0].mechanism == "lock-contention"
+    assert told(SECTION.format(n=1)) == []
+
+
+def test_a_pool_is_full_if_all_its_workers_are_busy() -> None:
+    full = told(POOL.format(busy=40, queued=512))
+    assert sorted(s.headline for s in full) == [
+        "512 pieces of work wait in the queue of the thread pool of .NET",
+        "All 40 workers of the thread pool of .NET are busy",
+    ]
+    assert told(POOL.format(busy=12, queued=0)) == []

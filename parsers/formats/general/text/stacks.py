@@ -205,9 +205,22 @@ STYLES = (
     ),
     Style(
         "windows",
-        re.compile(r"[ \t]*#?[ \t]*(?:Child-?SP[ \t]+RetAddr.*Call Site|ChildEBP[ \t]+RetAddr.*)"),
+        re.compile(
+            r"[ \t]*#?[ \t]*(?:Child-?SP[ \t]+RetAddr.*Call Site|ChildEBP[ \t]+RetAddr.*|RetAddr[ \t]+: Args to Child[ \t]+: Call Site)"
+            r"|[ \t]*[.#]?[ \t]*(?P<name>[0-9]{1,5})[ \t]+Id: [0-9a-f]{1,8}\.(?P<hex>[0-9a-f]{1,8}) Suspend: .*"
+            r"|[ \t]*THREAD [0-9a-f`]{8,17}[ \t]+Cid [0-9a-f]{1,8}\.(?P<hex2>[0-9a-f]{1,8}) .*?(?P<state>WAIT: \(\w+\)|RUNNING|READY|STANDBY).*"
+        ),
         re.compile(
             r"[ \t]*(?:[0-9a-f]{2} )?(?:[0-9a-f]{8}(?:`?[0-9a-f]{8})? +){0,6}(?:: (?:\S+ ){0,4}: )?(?P<f>[\w.-]+![\w:~<>@?$`]+)(?:\+0x[0-9a-f]+)?.*"
+        ),
+        (
+            re.compile(r"[ \t]*#?[ \t]*(?:Child-?SP[ \t]+RetAddr.*|ChildEBP[ \t]+RetAddr.*|RetAddr[ \t]+: Args to Child.*)"),
+            re.compile(
+                r"[ \t]*(?:[0-9a-f`]{8,17}[ \t]+(?:SynchronizationEvent|NotificationEvent|Semaphore|Mutant|Thread|QueueObject"
+                r"|ProcessObject|NotificationTimer).*"
+                r"|(?:Not impersonating|DeviceMap|Owning Process|Attached Process|Wait Start TickCount|Context Switch Count|UserTime|KernelTime"
+                r"|Win32 Start Address|Stack Init|Priority|IRP List:|Kernel stack not resident).*|[0-9a-f]{8,16}: \(.*)"
+            ),
         ),
     ),
     Style(  # Process Explorer, Process Monitor, System Informer; an export far away from the address is no function's name
@@ -275,7 +288,7 @@ DEADLOCK = re.compile(r"[ \t]*Found (?:one|[0-9]+) Java-level deadlocks?\b.*")
 _MAYBE_HEAD = (
     '"', "#", "goroutine ", "Thread", "thread ", "Current thread", "==> /proc/", "/proc/", "3XMTHREADINFO", "* thread", "* Thread",
     "* frame", "frame #", "stack pointer for", "PID: ", "OS Thread Id", "INFO: task", "task ", "Traceback (most", "^CTraceback", "Stack (most",
-    "[Switching to", "Child", "---",
+    "[Switching to", "Child", "---", "RetAddr ", "THREAD ", ".",
 )  # fmt: skip
 """How a line begins, without its indent, that may be the head of a stack or a frame of a style without heads."""
 
@@ -337,7 +350,7 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
     `begins` tells that the line is the first of its paragraph, where a stack may begin with a frame.
     """
     bare = line.lstrip(" \t")
-    counted = (" @ 0x" in bare or "% " in bare) and bare[0].isdigit()
+    counted = (" @ 0x" in bare or "% " in bare or " Id: " in bare[:12]) and bare[0].isdigit()
     if bare.startswith(_MAYBE_HEAD) or counted or "[pool " in bare:
         for style in STYLES:
             if style.head and style.head.fullmatch(line):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import aix_lines, device_lines
+from parsers.formats.general.text import aix_lines, device_lines, lock_lines
 
 REPORT = "system report"
 """Heading of the rows."""
@@ -115,7 +115,8 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     start = line.lstrip(" \t")[:1]
     made = _of_figures(line, state) if start.isdigit() or start == "N" else _of_words(line, state)
     made = device_lines.stated(line, state) if made is None else made
-    return aix_lines.stated(line, state) if made is None else made
+    made = aix_lines.stated(line, state) if made is None else made
+    return lock_lines.stated(line, state) if made is None else made
 
 
 def _of_figures(line: str, state: dict[str, Any]) -> list[Stated] | None:

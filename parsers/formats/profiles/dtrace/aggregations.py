@@ -40,6 +40,8 @@ from parsers.text.times import MONTHS, WALL_BASE, span_s, wall_seconds
 FRAME = (
     r"^[ \t]*(?:[^ \t`|]+`\S+(?: \S+)*|0x[0-9a-f]{3,16})$|^[ \t]{8,}[A-Za-z_$][A-Za-z0-9_$/]*\.[A-Za-z0-9_$<>]+\(\S*$"
 )
+WINDBG = re.compile(r"^(?:[0-9a-f]{2} )?[0-9a-f]{8}`[0-9a-f]{8} |\bRetAddr\b")
+"""Stacks of WinDbg, whose 64-bit addresses have a backtick in the middle."""
 STAMP = r"^[ \t]*([0-9]{4}) ([A-Z][a-z]{2}) +([0-9]{1,2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})[,:]?$"
 BANNER = r"^dtrace: "
 TROUBLE = r"^dtrace: (?:[0-9]+ |error on |processing aborted|failed |aggregation|dynamic)"
@@ -83,7 +85,8 @@ def claim(head: Head) -> Claim | None:
     filled = [x for x in first if x]
     if "`" in text:
         frames = sum(1 for x in filled if re.match(FRAME, x))
-        if frames >= 2 and frames * 2 > len(filled) and not any("lwp#" in x for x in filled[:200]):
+        others = any("lwp#" in x or WINDBG.search(x) for x in filled[:200])
+        if frames >= 2 and frames * 2 > len(filled) and not others:
             return Claim(0.85, f"{frames} frames of module`function", "aggregation")
     if "dtrace" in text or "dtrace" in head.command:
         asked = next((n for n, x in enumerate(filled[:20]) if re.search(PROGRAM, x)), None)

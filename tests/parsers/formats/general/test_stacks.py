@@ -288,3 +288,39 @@ def test_hot_threads_are_a_profile_by_their_share_of_a_processor():
         "java.lang.Thread.run",
     ]
     assert (rows["line_no"].to_list(), rows["line_end"].to_list()) == ([4, 12], [10, 14])
+
+
+WINDBG_ALL = """   0  Id: 1a8c.2f04 Suspend: 1 Teb: 000000e4`5a1c1000 Unfrozen
+RetAddr           : Args to Child                                                           : Call Site
+00007ffb`3c1e8ba3 : 00000000`00000000 00000000`00000000 00000000`00000000 00000000`00000000 : ntdll!NtWaitForSingleObject+0x14
+00007ff6`1c8a2114 : 00000000`00000000 00000000`00000000 00000000`00000000 00000000`00000000 : till!Worker::Join+0x24
+
+   1  Id: 1a8c.3a10 Suspend: 1 Teb: 000000e4`5a1c3000 Unfrozen
+Child-SP          RetAddr           Call Site
+00000077`331fd6f8 00007ffa`77be7619 ntdll!ZwWaitForAlertByThreadId+0x14
+00000077`331fd8e0 00007ffa`522c23e4 ntdll!RtlEnterCriticalSection+0x40
+"""
+WINDOWS_KERNEL = """THREAD ffffe000018d68c0  Cid 0a50.0a54  Teb: 00007ff6b661d000 Win32Thread: 0000000000000000 WAIT: (Executive) KernelMode Non-Alertable
+    ffffe000046192c0  SynchronizationEvent
+Not impersonating
+nt!KiSwapContext+0x76
+nt!ExpWaitForResource+0x9a
+"""
+
+
+def test_all_stacks_of_windbg_have_their_threads() -> None:
+    """64-bit addresses of WinDbg have a backtick inside: they are no modules of DTrace."""
+    made = read_bytes(WINDBG_ALL.encode()).tables["profile_stacks"].to_dicts()
+    assert [(row["lwp"], row["comm"], row["frames"][-1]) for row in made] == [
+        (0x2F04, "0", "till!Worker::Join"),
+        (0x3A10, "1", "ntdll!RtlEnterCriticalSection"),
+    ]
+
+
+def test_a_thread_of_windows_kernel_debugger() -> None:
+    (row,) = read_bytes(WINDOWS_KERNEL.encode()).tables["profile_stacks"].to_dicts()
+    assert (row["lwp"], row["state"], row["frames"]) == (
+        0x0A54,
+        "WAIT: (Executive)",
+        ["nt!KiSwapContext", "nt!ExpWaitForResource"],
+    )
