@@ -103,6 +103,8 @@ SLEEP = re.compile(
     r"|(?:internal/)?sync\.runtime_\w+|internal/poll\.runtime_\w+|sync\.\(\*\w+\)\.\w*Slow"
     r"|_{0,2}(?:GI_+)?(?:lll_lock_wait\w*|futex_\w+|futex|syscall|kernel_vsyscall|lwp_park|cond_wait_queue|thread_wait)"
     r"|cv_wait_sig_swap_core"
+    r"|(?:(?:Thread::)?ConditionVariable#|Kernel#|MonitorMixin::ConditionVariable#|Monitor#)?(?:block (?:\([0-9] levels\) )?in )?"
+    r"(?:sleep|wait|wait_while|wait_until|wait_for_cond|handle_interrupt|mon_synchronize|synchronize) \((?:monitor|thread|thread_sync)(?:\.rb)?\)"
 )
 """Functions that every wait of a runtime goes through: the place is above them."""
 
@@ -138,8 +140,13 @@ LOCK_FRAME = re.compile(
 AT_LOCK = 8
 """Number of frames from the leaf within which the function stands that takes the lock a thread sleeps for."""
 
-RUBY_LOCK = re.compile(r"(?:(?:Thread::)?(?:Mutex|Monitor|Queue)[#.])?(?:mon_)?(?:synchronize|lock|enter)")
+RUBY_LOCK = re.compile(
+    r"(?:(?:Thread::)?(?:Mutex|Monitor|Queue)[#.])?(?:mon_)?(?:synchronize|lock|enter)(?: \([\w-]+(?:\.rb)?\))?"
+)
 """Methods of Ruby that take a lock: of Mutex and Monitor, with their class since Ruby 3.4."""
+
+SLOW_REQUEST = "slow request"
+"""State of a stack in the slow log of PHP-FPM."""
 
 HANGS = "hangs"
 """State of a thread that stood in one line for too long, as hanging_threads says it."""
@@ -292,7 +299,13 @@ class Thread:
 
     @functools.cached_property
     def asks_database(self) -> bool:
-        """Return whether it waits for data in a call of a database's client library."""
+        """Return whether it waits for data in a call of a database's client library.
+
+        A script's own function does not show the read below it: in a slow request, and in Ruby, the call itself tells.
+        """
+        script = self.row["state"] == SLOW_REQUEST or bool(self.frames and self.frames[0].endswith(".rb)"))
+        if script and any(map(_asks, self.frames[:1])):
+            return True
         return any(READ.fullmatch(f) for f in self.frames[:NEAR]) and any(map(_asks, self.frames[:NAMED_FRAMES]))
 
     @property

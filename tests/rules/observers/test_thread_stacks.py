@@ -364,3 +364,18 @@ def test_a_thread_of_ruby_asleep_in_a_mutex_waits_for_it(leaf: str, state: str, 
     }
     (made,) = threads(Case.of_tables({"profile_stacks": [row]}))
     assert any(name.get("event") == "thread-blocked" for name in made.seen) == locked
+
+
+@pytest.mark.parametrize(
+    ("state", "frames", "waits"),
+    [
+        ("slow request", ("mysqli_query", "count"), True),
+        (None, ("async_exec (postgresql_adapter.rb)", "count (stock.rb)"), True),
+        ("slow request", ("usleep", "mysqli_query"), False),
+        (None, ("mysqli_query", "count"), False),
+    ],
+)
+def test_a_script_in_a_call_of_a_database_waits_for_it(state: str | None, frames: tuple[str, ...], waits: bool) -> None:
+    """The read below the call is no function of the script; a slow log says that the request is late."""
+    (made,) = seen(stack(1, "till", *frames, state=state))
+    assert any(name.get("event") == "threads-wait-for-database" for name in made.seen) == waits

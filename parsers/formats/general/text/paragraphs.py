@@ -180,6 +180,17 @@ class Paragraphs:
         stamp = stamp_of(line)
         if self._is_request(no, line, stamp):
             return
+        if (
+            stamp
+            and "Thread" in line
+            and ("TID-" in line or "#<Thread" in line)
+            and len(line) <= LONGEST
+            and (opened := stacks.in_log(line, no))
+        ):
+            self.end_paragraph()
+            self.state["stack"] = opened
+            self.read.append(no)
+            return
         if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))  # most lines of a log
             self._after_log(no, stamp.rest)

@@ -239,10 +239,15 @@ STYLES = (
         re.compile(r"\[0x[0-9a-f]+\] (?P<f>[^\s(]+)\(\) \S+:[0-9]+"),
         (re.compile(r"script_filename = .*"),),
     ),
-    Style(
+    Style(  # a thread of Sidekiq or Puma may stand in a log: its head and the first frame begin as lines of the log do
         "ruby",
-        re.compile(r"[ \t]*Thread:? (?:#<Thread:0x[0-9a-f]+.*>|TID-\S+.*?)(?:[ \t]+status=(?P<state>\w+).*)?"),
-        re.compile(r"[ \t]*(?:from )?(?:/|[\w.-]+/|<internal:)\S*:[0-9]+:in [`'](?P<f>[^']+)'"),
+        re.compile(
+            r"[ \t]*(?:.{0,120}?[ :])?Thread:? (?:#<Thread:0x[0-9a-f]+.*>|TID-(?P<name>\S+.*?))(?:[ \t]+status=(?P<state>\w+).*)?"
+        ),
+        re.compile(
+            r"[ \t]*(?:.{0,160}?(?:WARN|INFO|ERROR|DEBUG)(?: --)?:? (?:: )?)?(?:from )?(?:/|[\w.-]+/|<internal:)(?:[^\s:]*/)?(?P<file>[^\s/:]*?)>?:[0-9]+"
+            r":in [`'](?P<f>[^']+)'"
+        ),
     ),
     Style(
         "hung",
@@ -314,6 +319,9 @@ SLOW = re.compile(
 )
 """Words by which a program tells in its log that a thread of it does not get on: the stack below is where it stands."""
 
+SLOW_REQUEST = "slow request"
+"""State of a stack in the slow log of PHP-FPM: the request has taken longer than it may at that moment."""
+
 _OF_THREAD = re.compile(r"\b(?:tid|thread)(?:[ :=#]| id[ :=]){1,2}(?P<lwp>[0-9]{1,10})\b", re.I)
 
 _HEADLESS_BEGIN = ("at ", "#0", "frame #0", "* frame #0", "0 ")
@@ -382,6 +390,16 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
     return None
 
 
+def in_log(line: str, no: int) -> Stack | None:
+    """Return the stack of a thread of Ruby that a line of a log begins.
+
+    >>> in_log("2024-01-02T03:04:05.250Z pid=7 tid=ab WARN: Thread TID-q1 processor", 4)["comm"], in_log("03:04:05 Thread pool full", 5)
+    ('q1 processor', None)
+    """
+    style = _BY_NAME["ruby"]
+    return _headed(style, line, no, None) if style.head and style.head.fullmatch(line) else None
+
+
 def below_log(line: str, no: int, said: tuple[int, str]) -> Stack | None:
     """Return the stack that a line begins below a line of a log; `said` is number and text of that line.
 
@@ -420,6 +438,8 @@ def _headed(style: Style, line: str, no: int, pid: int | None) -> Stack:
         opened["comm"] = f"goroutine {named['lwp']}"
     elif style.name == "java":
         _head_of_java(opened, line)
+    elif style.name == "php":
+        opened["state"] = SLOW_REQUEST
     return opened
 
 

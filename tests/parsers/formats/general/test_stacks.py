@@ -324,3 +324,24 @@ def test_a_thread_of_windows_kernel_debugger() -> None:
         "WAIT: (Executive)",
         ["nt!KiSwapContext", "nt!ExpWaitForResource"],
     )
+
+
+RUBY_LOG = """2024-04-02T17:46:36.602Z pid=84584 tid=ovh2dh8hg WARN: Thread TID-q7 processor
+2024-04-02T17:46:36.603Z pid=84584 tid=ovh2dh8hg WARN: /srv/till/gems/pool-2.3.0/lib/pool/timed_stack.rb:79:in `wait'
+/srv/till/app/models/stock.rb:12:in `block in count'
+2024-04-02T17:46:36.604Z pid=84584 tid=ovh2dh8hg INFO: done
+"""
+
+
+def test_a_thread_of_ruby_in_a_log_is_a_stack() -> None:
+    """The head and the first frame begin as lines of the log; the file is part of the name, for `wait` is also one of C."""
+    read = read_bytes(RUBY_LOG.encode()).tables
+    (row,) = read["profile_stacks"].to_dicts()
+    assert (row["comm"], row["frames"]) == ("q7 processor", ["wait (timed_stack.rb)", "block in count (stock.rb)"])
+    assert [r["text"] for r in read["logs"].to_dicts()] == ["pid=84584 tid=ovh2dh8hg INFO: done"]
+
+
+def test_a_stack_of_the_slow_log_of_php_is_of_a_slow_request() -> None:
+    text = "[14-Mar-2023 09:12:44]  [pool till] pid 20311\nscript_filename = /srv/till/i.php\n[0x00007f3c1a813590] usleep() /srv/till/i.php:2\n"
+    (row,) = read_bytes(text.encode()).tables["profile_stacks"].to_dicts()
+    assert (row["comm"], row["state"], row["frames"]) == ("till", "slow request", ["usleep"])
