@@ -154,7 +154,9 @@ def _alone(made: Sequence[Explanation]) -> Explanation | None:
     for one in open_:
         if one.mechanism.ordinary:
             continue
-        small = all(o.layer == one.layer or o.weight <= LITTLE * one.weight for o in open_)
+        # What it brings along is no other explanation: a program that spins for a lock of the kernel fills a processor.
+        others = [o for o in open_ if o.mechanism.mechanism not in one.mechanism.brings]
+        small = all(o.layer == one.layer or o.weight <= LITTLE * one.weight for o in others)
         if one.felt and one.weight >= HALF and small and _measures_parts(one):
             names = tuple(o.mechanism.is_ for o in open_ if o is not one)
             return replace(one, rivals=names or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like))

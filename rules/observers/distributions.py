@@ -1,7 +1,8 @@
 """How times and sizes are spread: where most values lie, and how many lie far beyond them.
 
 Standing out: values ten times beyond the bucket of the middle one that hold half of the sum, or that a person feels (0.1 s);
-reads and writes of block devices of which half take 16 ms and more, waits for a processor of which half take 1 ms and more.
+reads and writes of block devices of which half take 16 ms and more, waits for a processor of which half take 1 ms and more, and both
+if a fifth take ten times as long.
 Normal: all other distributions; they are told as a measure, so that a histogram is never silent.
 Worked example: biolatency with 934 of 1,204 values at 128 to 255 us and 12 at 512 to 1,023 ms: "12 of 1,204 values lie ten
 times beyond the middle one, 128 to 255 us, the slowest at 512 to 1,023 ms; they make 91 % of the sum".
@@ -48,6 +49,9 @@ LATE: Mapping[str, tuple[float, str, str]] = {
 
 A turn of a disk with 7,200 turns a minute takes 8.3 ms; a thread that is alone on its processor waits for some microseconds.
 """
+
+MANY_LATE = 0.2
+"""Minimum part of the values that is far later than `LATE`: a usual value below it does not help those."""
 
 OF_FUNCTION = re.compile(r'^\d+ functions? for "(?:[\w./-]+:)?(?P<name>[A-Za-z_]\w*)"')
 """What funclatency of bcc says that it times, where that is one function."""
@@ -106,6 +110,9 @@ def _sighting(held: pl.DataFrame) -> Sighting | None:
         text = f"{who}: {most['n']:,.0f} of {total:,.0f} values lie at {_bucket(most)}, the largest at {_bucket(last)}"
     least, took, event = next((v for k, v in LATE.items() if str(last["agg"]).startswith(k)), (math.inf, "", ""))
     slow = unit_s is not None and middle["lo"] * unit_s >= least
+    tail = made.filter(pl.col("lo") * (unit_s or 0.0) >= TIMES * least - ROUNDING_S)
+    if not slow and float(tail["n"].sum()) >= MANY_LATE * total:
+        slow, middle = True, tail.row(0, named=True)
     if slow:
         late = made.filter(pl.col("lo") >= middle["lo"])
         n_far, share, stands = float(late["n"].sum()), float(late["sum"].sum()) / float(made["sum"].sum()), True

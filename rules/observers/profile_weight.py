@@ -110,6 +110,11 @@ IDLE_LOOP = (
 PROFILING = r"(?i)^profiling interrupt"
 """Sections of lockstat that are no locks: with -I it counts where a timer interrupt found each processor."""
 
+KERNEL_TYPE = (
+    r"^(?:spinlock|rwlock:[RW]|rwsem:[RW]|rwsem|mutex|rtmutex|semaphore|rt-mutex|pcpu-sem:[RW]|percpu-rwsem:?[RW]?)$"
+)
+"""Types of locks of the kernel in perf lock contention."""
+
 BY_CLOCK = "sample"
 """Event of a call tree that counts all threads at each tick, whatever they do."""
 
@@ -607,6 +612,7 @@ def _parts(parts: Iterable[Mapping[str, Any]], base: float) -> str:
 def _locks(case: CaseTables) -> Iterator[Sighting]:
     """Yield locks and their callers that have a tenth of the waiting of their event."""
     group = [*PLACE_COLUMNS, "part", "event"]
+    listing = [*PLACE_COLUMNS, "part", "of"]
     amount = pl.coalesce(_number("n") * _number("mean_ns"), _number("rate_ps") * _number("mean_ns"))
     rows = (
         case.scan(
@@ -616,11 +622,15 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
         .with_columns(pl.when(amount.is_finite()).then(amount).alias("ns"))
         .filter(pl.col("lock").is_not_null() | pl.col("caller").is_not_null())
         .filter(~pl.col("event").fill_null("").str.contains(rf"(?i)\bhold|{PROFILING}"))
+        # perf lock contention prints one list, with the type of each lock as its event.
+        .with_columns(
+            pl.when(pl.col("event").str.contains(KERNEL_TYPE)).then(pl.lit("all types")).otherwise("event").alias("of")
+        )
     )
-    whole = rows.group_by(group).agg(pl.col("ns").sum().alias("whole_ns"), pl.len().alias("of"))
+    whole = rows.group_by(listing).agg(pl.col("ns").sum().alias("whole_ns"), pl.len().alias("listed"))
     at = pl.coalesce("ns", "pct").fill_null(0.0).arg_max()
     made = (
-        rows.group_by([*group, "lock", "caller"])
+        rows.group_by([*group, "of", "lock", "caller"])
         .agg(
             pl.col("ns").max().alias("largest_ns"),
             pl.col("ns").sum(),
@@ -634,11 +644,11 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
             pl.col("line_no").sort().head(LOCK_ROWS).alias("lines"),
             pl.len().alias("rows"),
         )
-        .join(whole, on=group, nulls_equal=True)
+        .join(whole, on=listing, nulls_equal=True)
         .with_columns(
             pl.when(pl.col("pct") > 0)
             .then(pl.col("pct") / 100)
-            .when((pl.col("whole_ns") > 0) & (pl.col("of") > 1))
+            .when((pl.col("whole_ns") > 0) & (pl.col("listed") > 1))
             .then(pl.col("ns") / pl.col("whole_ns"))
             .alias("share")
         )
@@ -663,6 +673,8 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
         others += [row["longest_line"]] if longest and row["longest_line"] not in (row["line_no"], *others) else []
         names = [row[c] for c in ("lock", "caller") if row[c] and named(row[c])]
         seen: tuple[Seen, ...] = tuple(s for name in names for s in names_of(name))
+        if row["event"] and re.fullmatch(KERNEL_TYPE, row["event"]):
+            seen = (*seen, {"event": "kernel-lock-contended"})
         yield Sighting(
             kind="lock",
             subject=who,

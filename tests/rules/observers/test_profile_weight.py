@@ -368,3 +368,14 @@ def test_the_busiest_thread_of_a_server_at_rest_is_not_busy(pct: float, told: bo
     at_rest = stack(4.0, "org.example.Merge.run", event="hot threads")
     made = seen(profile_stacks=[*[stack(pct, "org.example.Query.run", event="hot threads")] * 2, at_rest])
     assert [s.subject for s in made] == ["org.example.Query.run"] * told
+
+
+def test_types_of_locks_of_the_kernel_are_parts_of_one_listing() -> None:
+    """perf lock contention has a type in each row, and no type has a list of its own."""
+    rows = [
+        {"event": "spinlock", "caller": "till_add", "n": 900, "mean_ns": 1e6},
+        {"event": "rwsem:W", "caller": "till_map", "n": 100, "mean_ns": 1e6},
+    ]
+    made = [s for s in seen(locks=rows) if s.kind == "lock"]
+    assert [(s.subject, s.value) for s in made] == [("till_add", 90.0), ("till_map", 10.0)]
+    assert {"event": "kernel-lock-contended"} in made[0].seen
