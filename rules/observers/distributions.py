@@ -50,6 +50,9 @@ LATE: Mapping[str, tuple[float, str, str]] = {
 A turn of a disk with 7,200 turns a minute takes 8.3 ms; a thread that is alone on its processor waits for some microseconds.
 """
 
+LONG = {"ready-threads-wait": "-long"}
+"""What is put behind the event where a fifth of the values is that late."""
+
 MANY_LATE = 0.2
 """Minimum part of the values that is far later than `LATE`: a usual value below it does not help those."""
 
@@ -111,8 +114,8 @@ def _sighting(held: pl.DataFrame) -> Sighting | None:
     least, took, event = next((v for k, v in LATE.items() if str(last["agg"]).startswith(k)), (math.inf, "", ""))
     slow = unit_s is not None and middle["lo"] * unit_s >= least
     tail = made.filter(pl.col("lo") * (unit_s or 0.0) >= TIMES * least - ROUNDING_S)
-    if not slow and float(tail["n"].sum()) >= MANY_LATE * total:
-        slow, middle = True, tail.row(0, named=True)
+    if float(tail["n"].sum()) >= MANY_LATE * total:
+        slow, event, middle = True, f"{event}{LONG.get(event, '')}", middle if slow else tail.row(0, named=True)
     if slow:
         late = made.filter(pl.col("lo") >= middle["lo"])
         n_far, share, stands = float(late["n"].sum()), float(late["sum"].sum()) / float(made["sum"].sum()), True

@@ -32,6 +32,9 @@ PART = 0.2
 LATE_MS = 1.0
 """Minimum mean wait: a thread that is alone on its processor waits for some microseconds."""
 
+LONG_MS, HALF = 10.0, 0.5
+"""Mean wait and part of the time from which nothing else explains it: a whole turn of other threads comes before each."""
+
 MOST_ROWS = 20_000
 NAMES = ("run_ms", "switches", "delay_avg_ms", "delay_max_ms")
 
@@ -87,7 +90,7 @@ def _waits(tasks: list[dict[str, Any]]) -> Iterator[Sighting]:
         against_value=LATE_MS,
         share=share if stands else None,
         n=int(turns),
-        seen=({"event": "ready-threads-wait"},),
+        seen=({"event": "ready-threads-wait-long" if mean >= LONG_MS and share >= HALF else "ready-threads-wait"},),
         normal=not stands,
         beside=beside,
     )

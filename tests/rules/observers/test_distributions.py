@@ -93,4 +93,4 @@ def test_a_function_that_somebody_timed_is_named_if_its_usual_call_is_long(agg: 
 def test_a_fifth_of_the_waits_far_beyond_the_bound_stands_out(late: int, stands: bool) -> None:
     """The middle one is short, and every fifth thread waits ten milliseconds and more all the same."""
     (made,) = seen((8, 16, 100 - late), (10_000, 16_384, late), agg="run queue latency usecs")
-    assert (made.seen == ({"event": "ready-threads-wait"},)) is stands
+    assert (made.seen == ({"event": "ready-threads-wait-long"},)) is stands
