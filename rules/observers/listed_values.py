@@ -34,6 +34,9 @@ MOST_ROWS = 20_000
 MOUNTED, FULL_PCT, FULL_SHARE = "Mounted on", 100.0, 0.5
 """Heading of df, the percentage from which nobody but root writes, and the share of such a file system."""
 
+POOL_FULL_PCT = 98.0
+"""Percentage from which a thin pool is full: what is left is a chunk or two for each volume."""
+
 READ_ONLY = re.compile(
     r"/dev/(?:loop|sr|cd)[0-9]|.* /(?:snap|media|cdrom|mnt/iso|Volumes)(?:/|$)|squashfs|iso9660|overlay |(?:devfs|fdescfs|procfs|linprocfs|map) "
 )
@@ -169,6 +172,9 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
         # A column of figures has hardly anything else.
         if name and figures and 5 * len(figures) >= 4 * sum(bool(c.strip()) and c.strip() != "-" for _, _, c in cells):
             columns[name] = figures
+    if {"LV", "VG", "Attr"} <= set(heading):
+        yield from _thin_pools(rows, columns)  # of LVM: how full a volume in a pool is tells nothing
+        return
     near = list(_near(rows[0], columns))
     yield from near
     told = {made.subject for made in near}  # what is full says more than how far it is from the others
@@ -247,6 +253,26 @@ def _near(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sig
     for cell, of in sorted(near, key=lambda x: -x[0].value / x[1].value)[:TOLD]:
         text = f"{used} of {cell.label} is {cell.text}, {limit} is {of.text}"
         yield _cell(first, used, cell, text, LIMIT_SHARE, against=(limit, of.value))
+
+
+def _thin_pools(rows: Sequence[dict[str, Any]], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:
+    """Yield thin pools and their metadata that have hardly a block left, of the others the fullest as a measure.
+
+    A volume of a pool may be written to its end, and a snapshot by nature fills: of them nothing follows.
+    """
+    attrs = {r["line_no"]: dict(zip(r["heading"], r["cells"], strict=False)).get("Attr") or "" for r in rows}
+    found: list[Sighting] = []
+    for name in ("Data%", "Meta%"):
+        for cell in columns.get(name, []):
+            if not attrs.get(cell.line, "").startswith("t") or cell.value > FULL_PCT:
+                continue
+            text = f"{name} of the thin pool {cell.label} is {cell.text}"
+            made = _cell(rows[0], name, cell, text, LIMIT_SHARE, against=("all of it", FULL_PCT))
+            if cell.value >= POOL_FULL_PCT:
+                made = replace(made, share=FULL_SHARE, seen=({"event": "thin-pool-full"},))
+            found.append(replace(made, normal=cell.value < NEAR_PCT))
+    found.sort(key=lambda s: -s.value)
+    yield from [made for made in found if not made.normal][:TOLD] or found[:1]
 
 
 def _of_limit(rows: Sequence[dict[str, Any]], labels: Sequence[str]) -> Iterator[Sighting]:

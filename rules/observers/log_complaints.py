@@ -39,7 +39,7 @@ OBSERVER = Observer(
     },
 )
 
-ERROR = r"(?i)^(?:[\w-]+[./:])?\[?(?:emerg(?:ency)?|panic|alert|crit(?:ical)?|err(?:or)?|fatal|severe|fail(?:ure|ed)?|incident_error|f|e)\]?$"
+ERROR = r"(?i)^(?:[\w-]+[./:])?\[?(?:emerg(?:ency)?|panic|alert|crit(?:ical)?|err(?:or)?|fatal|severe|major|fail(?:ure|ed)?|incident_error|f|e)\]?$"
 """Severities of an error or worse."""
 
 WARNING = r"(?i)^(?:[\w-]+[./:])?\[?(?:warn(?:ing)?|w)\]?$"

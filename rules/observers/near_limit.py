@@ -38,6 +38,9 @@ OBSERVER = Observer(
 NEAR = 0.8
 """Part of a limit from which it is nearly used up."""
 
+USED_UP = 0.98
+"""Part of a limit from which it is used up."""
+
 UNLIMITED = 2.0**48
 """Limits above this are none: kernels print the largest number for "unlimited"."""
 
@@ -240,5 +243,6 @@ def _sighting(
         against="the limit",
         against_value=limit,
         share=share,
-        seen=(seen,),
+        # What is used up altogether may be recognised apart from what is only near its limit.
+        seen=({"counter": f"{seen['counter']} used up"}, seen) if share >= USED_UP else (seen,),
     )

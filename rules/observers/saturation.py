@@ -342,11 +342,26 @@ def _pressure(case: CaseTables) -> Iterator[Sighting]:
     for one in sightings(_of_resource(_pressures(case, "full"), "memory"), [stalled], ["item", "name"]):
         if not one.normal:
             yield one
+    for whose, who in (("some", "Somebody"), ("full", "Everybody who had work")):
+        words = f"{who} waited {{value}} of the time ({{worst}} at worst) for memory, a disk or a processor: the lines do not say for which"
+        yield from sightings(
+            _of_no_resource(_pressures(case, whose)),
+            [_pressure_measure(f"{whose}_pressure_pct", words)],
+            ["item", "name"],
+        )
 
 
 def _of_resource(rows: pl.LazyFrame, resource: str) -> pl.LazyFrame:
-    text = pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
-    return rows.filter(text.str.contains(rf"\b{resource}\b"))
+    return rows.filter(_whose().str.contains(rf"\b{resource}\b"))
+
+
+def _of_no_resource(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the lines of a file of pressure that was pasted without its name."""
+    return rows.filter(~_whose().str.contains(r"\b(?:cpu|memory|io|irq)\b"))
+
+
+def _whose() -> pl.Expr:
+    return pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
 
 
 def _pressure_measure(name: str, says: str) -> Measure:

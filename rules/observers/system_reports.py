@@ -66,6 +66,7 @@ _OWN = re.compile(
     r"(?i)nt(?:oskrnl|krnl\w*)?(?:\.(?:exe|sys|wrong\.symbols\.exe))?|hal\.dll|win32k\w*\.sys|(?:memory_corruption|unknown_image|unknown_module)\S*|.*\.(?:exe|dll)"
 )
 """Modules that are no driver: the debugger names them where it found nobody else, or for a program that ended."""
+_OF_PROCESSOR = re.compile(r"(?i)^(?:core|package|physical id|cpu|tdie|tctl|tccd|proc)")
 _PROCESSORS = re.compile(r"(?i)(?:GenuineIntel|AuthenticAMD|hardware)\S*")
 
 
@@ -74,6 +75,10 @@ OUTRIGHT = 0.5
 
 LOST = 0.05
 """Minimum part of the packets that is surely felt: TCP halves its pace at each loss."""
+
+
+A_FEW = 0.01
+"""Minimum part of calls or packets that is worth a word."""
 
 
 @dataclass(frozen=True)
@@ -133,10 +138,49 @@ SAYS = {
     ),
     "work items of .NET's pool": Says("{value} pieces of work wait in the queue of {who}", 100.0, share=0.8),
     "memory free percentage": Says("{value} of the memory can still be given out", 0.0, 10.0, "%"),
+    "board temperature critical": Says("The board reports a critical temperature: {who}", 0.0, unit=""),
+    "board sensor critical": Says("The board reports a critical state: {who}", 0.0, unit=""),
+    "memory errors corrected": Says("The memory {who} counts {value} corrected errors", share=0.2),
+    "memory errors not corrected": Says("The memory {who} counts {value} errors that could not be corrected"),
+    "machine check": Says("The processor reported: {who}", unit=""),
+    "fault": Says("The fault manager names the fault {who}", unit=""),
+    "thin pool refuses": Says("{who} takes no new blocks", unit=""),
+    "write cache off": Says("The write cache of {who} is off", unit=""),
+    "hits of the cache of ZFS": Says("{value} of the reads were answered by the cache of ZFS ({who})", 0.0, 70.0, "%"),
+    "nfs operation": Says(
+        "{who} was answered in {value} by the file server (rtt by ops)", SLOW_MS, unit="ms", share=0.6
+    ),
+    "hypervisor memory soft": Says(
+        "The memory of the hypervisor is in the state {who}: it takes back what guests hold", unit=""
+    ),
+    "hypervisor memory hard": Says("The memory of the hypervisor is in the state {who}: it swaps guests out", unit=""),
+    "hypervisor memory low": Says(
+        "The memory of the hypervisor is in the state {who}: it swaps guests out and stops some", unit=""
+    ),
+    "hypervisor swaps in": Says(
+        "The hypervisor reads {value} MB of guests back from its swap per second", 1.0, unit="MB"
+    ),
+    "hypervisor busy": Says("The processors of the hypervisor were {value} busy", 90.0, unit="%", share=0.9),
 }
 """By what is counted. Bounds: memory_pressure(1)."""
 
 TABLES = ("proc table", "file table", "inod table", "mbuf clusters")
+
+MANY_ERRORS = 1_000.0
+"""Number of corrected errors of one piece of memory from which it is no single event: makers replace one at some per day."""
+
+PARTS = {
+    "temperature": (0.97, "{who} is {used} °C hot, its limit is {limit} °C"),
+    "thin pool data": (0.98, "{who} has used {used} of its {limit} blocks of data"),
+    "thin pool metadata": (0.98, "{who} has used {used} of its {limit} blocks of metadata"),
+    "ipc limit MSG": (FULL, "Of {limit} allowed, {used} are in use: {who}"),
+    "ipc limit SHM": (FULL, "Of {limit} allowed, {used} are in use: {who}"),
+    "ipc limit SEM": (FULL, "Of {limit} allowed, {used} are in use: {who}"),
+    "rpc calls sent again": (LOST, "Of {limit} calls to file servers, {used} were sent again (retrans)"),
+    "rpc calls that timed out": (LOST, "Of {limit} calls to file servers, {used} timed out"),
+}
+"""What is compared with its own limit or whole: the part from which it stands out, and the sentence. Bounds: a processor slows down a few
+degrees before its critical temperature; nfsstat(1M), more than 5 % of calls."""
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -163,6 +207,8 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
         words = f"All {whole:,.0f} workers of {who} are busy"
         full = whole > 1 and used >= whole
         return _made(worst, counter, who, words, used, "count", OUTRIGHT, {"counter": counter}, 1) if full else None
+    if counter in PARTS:
+        return _against(counter, who, max(rows, key=_part))
     if counter == "lost on a link":
         return _link(who, max(rows, key=lambda r: _part(r)))
     says = SAYS.get(counter)
@@ -174,7 +220,8 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
             return None
         shown = f"{value:,.0f}" if says.unit in ("count", "", "MB") else figure(value, says.unit)
         headline, seen = says.sentence.format(who=who, value=shown), Seen(counter=_name(counter, who, value))
-        return _made(row, counter, who, headline, value, says.unit, says.share, seen, len(rows))
+        share = OUTRIGHT if seen["counter"] == "memory errors corrected again and again" else says.share
+        return _made(row, counter, who, headline, value, says.unit, share, seen, len(rows))
     if counter == "bugcheck image":
         return _image(row, who)
     if re.fullmatch(r"[A-Z][A-Z0-9_]+ \([0-9a-f]{1,8}\)", counter):
@@ -198,6 +245,10 @@ def _name(counter: str, who: str, value: float) -> str:
         return f"{who}: table is full"
     if counter == "clock offset" and value >= KERBEROS_S:
         return "clock offset beyond Kerberos"
+    if counter == "fault":
+        return f"fault {who}"
+    if counter == "memory errors corrected" and value >= MANY_ERRORS:
+        return "memory errors corrected again and again"
     return f"domain controller {who}" if counter == "domain controller" else counter
 
 
@@ -215,6 +266,22 @@ def _table(counter: str, who: str, row: dict[str, Any]) -> Sighting | None:
     words = f"Of {limit:,.0f} {who if clusters else counter + ' entries'}, {used:,.0f} are in use"
     name = counter if clusters else f"{counter} full"
     return _made(row, counter, who, words, 100.0 * used / limit, "%", OUTRIGHT, {"counter": name}, 1)
+
+
+def _against(counter: str, who: str, row: dict[str, Any]) -> Sighting | None:
+    """Return what is at its limit, or a large part of its whole."""
+    least, sentence = PARTS[counter]
+    part = _part(row)
+    if part < (A_FEW if least == LOST else least):
+        return None
+    used, limit = (float(cell) for cell in row["cells"][2:4])
+    words = sentence.format(who=who, used=f"{used:,.0f}", limit=f"{limit:,.0f}")
+    name = counter
+    if counter == "temperature" and not _OF_PROCESSOR.search(who):
+        name = "temperature of a device"
+    unit = "°C" if counter == "temperature" else "count"
+    share = OUTRIGHT if part >= least else 0.3
+    return _made(row, counter, who, words, used, unit, share, {"counter": name}, 1)
 
 
 def _link(who: str, row: dict[str, Any]) -> Sighting | None:

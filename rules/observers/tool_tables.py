@@ -100,6 +100,11 @@ def _waited(row: Row, value: float) -> float:
     return waited / (waited + row.get("%RUN", 0.0)) if waited else 0.0
 
 
+def _busy_guest(row: Row, value: float) -> float:
+    """Return which part of the processors that a guest may use it used."""
+    return min(1.0, value / 100.0)
+
+
 def _below_clock(row: Row) -> float | None:
     nominal, busy = row.get("TSC_MHz", 0.0), row.get("Busy%", 0.0)
     return 100.0 * row["Bzy_MHz"] / nominal if busy >= MOSTLY and nominal and "Bzy_MHz" in row else None
@@ -281,6 +286,22 @@ LISTINGS = (
                 _of("%SWPWT"),
                 {"event": "vm-swapped"},
                 _always(0.6),
+            ),
+        ),
+        "virtual machine",
+    ),
+    Listing(
+        ("NAME", "STATE", "CPU(%)", "VCPUS"),
+        "NAME",
+        (
+            Column(
+                "vm_busy_pct",
+                "%",
+                95.0,
+                "{who} used {value} of its virtual processors (CPU(%) by VCPUS)",
+                _each("CPU(%)", "VCPUS"),
+                {"event": "vm-busy"},
+                _busy_guest,
             ),
         ),
         "virtual machine",

@@ -50,6 +50,16 @@ SHARE = 0.6
 _AWAY = re.compile(r"([0-9]{1,12}\.[0-9]{1,12}) seconds (slow|fast) of NTP time")
 _RATE = re.compile(r"([0-9]{1,9}\.[0-9]{1,9}) ppm (slow|fast)")
 _ZONE = re.compile(r"([0-9]+), +([0-9]+), *([0-9]+), *([0-9]+), *([0-9]+), *([0-9]+)(?:, *[0-9]+){0,2}")
+WAITED, LEAST_S = 0.1, 60.0
+"""Part of the time in which a guest wanted processors and waited for them, and the least of that time in seconds: a guest that just
+started tells nothing."""
+
+SLOW_MS, LEAST_REQUESTS = 20.0, 1_000
+"""Bound of a request to a disk as of `saturation`, and the least number of requests of which the mean tells something."""
+
+KINDS = {"rd": "reads", "wr": "writes", "fl": "flushes"}
+_DELAY = re.compile(r"vcpu\.([0-9]{1,4})\.delay")
+_TIMES = re.compile(r"(block\.[0-9]{1,3}\.)(rd|wr|fl)\.times")
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?: (?:KiB|kB))?")
 
 Named = Mapping[str, dict[str, Any]]
@@ -74,6 +84,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         for row in rows:
             yield from _zone(row, str(row["name"]), str(row["value"]))
         yield from _guest(named)
+        yield from _waiting(rows, named)
+        yield from _slow_disks(rows, named)
         yield from _flushes(named)
     zones = (pl.col("heading").list.first() == "ITEM").fill_null(value=False)
     columns = [*PLACE_COLUMNS, "part", "line_no", "heading", "cells"]
@@ -165,6 +177,40 @@ def _guest(named: Named) -> Iterator[Sighting]:
         ("its memory", most),
         1 - given / most,
     )
+
+
+def _waiting(rows: list[dict[str, Any]], named: Named) -> Iterator[Sighting]:
+    """Yield how long the virtual processors of a guest waited for real ones, all together."""
+    found = [(r, m[1]) for r in rows if (m := _DELAY.fullmatch(str(r["name"]).lower()))]
+    pairs = [(r, _kb(r), _kb(named.get(f"vcpu.{cpu}.time"))) for r, cpu in found]
+    waited = sum(delay for _, delay, ran in pairs if delay is not None and ran is not None)
+    ran = sum(ran for _, delay, ran in pairs if delay is not None and ran is not None)
+    if not pairs or waited + ran < 1e9 * LEAST_S:
+        return
+    row = max(pairs, key=lambda p: p[1] or 0.0)[0]
+    part = waited / (waited + ran)
+    words = f"the virtual processors of the guest waited {figure(waited / 1e9, 's')} for real ones (delay) and ran {figure(ran / 1e9, 's')}"
+    made = _made(
+        row, "cpu", "the guest", words, "vm_ready_pct", 100 * part, "%", "vm-ready", (f"{WAITED:.0%}", 100 * WAITED), part
+    )  # fmt: skip
+    yield made if part >= WAITED else replace(made, share=None, seen=(), normal=True)
+
+
+def _slow_disks(rows: list[dict[str, Any]], named: Named) -> Iterator[Sighting]:
+    """Yield virtual disks of a guest whose reads, writes or flushes took long in the mean since its start."""
+    for row in rows:
+        found = _TIMES.fullmatch(str(row["name"]).lower())
+        times, count = _kb(row), _kb(named.get(f"{found[1]}{found[2]}.reqs")) if found else None
+        if found is None or times is None or not count or count < LEAST_REQUESTS:
+            continue
+        ms = times / count / 1e6
+        disk = str((named.get(f"{found[1]}name") or {"value": "its disk"})["value"])
+        words = f"{KINDS[found[2]]} of the guest on {disk} took {figure(ms, 'ms')} on average ({row['name']} by reqs)"
+        made = _made(
+            row, "wait", disk, words, "disk_response_ms", ms, "ms", "vm-disk-slow", (f"{SLOW_MS} ms", SLOW_MS), SHARE
+        )
+        if ms >= SLOW_MS:
+            yield made
 
 
 def _flushes(named: Named) -> Iterator[Sighting]:

@@ -140,3 +140,25 @@ def test_df_of_aix_has_a_column_of_two_words() -> None:
         "/dev/fslv03     4096.00      0.00  100%     9001    31% /u01\n"
     )
     assert [s.headline for s in made] == ["%Used of /dev/fslv03 /u01 is 100%"]
+
+
+@pytest.mark.parametrize(
+    ("row", "share", "normal"),
+    [
+        ("pool7 vg7 twi-aotz-- 90.00g 99.20 11.00", 0.5, False),
+        ("pool7 vg7 twi-aotz-- 90.00g 11.00 98.40", 0.5, False),
+        ("pool7 vg7 twi-aotz-- 90.00g 92.00 11.00", 0.4, False),
+        ("pool7 vg7 twi-aotz-- 90.00g 61.00 11.00", 0.4, True),
+    ],
+)
+def test_a_thin_pool_is_full_and_a_volume_in_it_is_not(row: str, share: float, normal: bool) -> None:
+    """A volume that is written to its end tells nothing: only its pool may refuse blocks."""
+    heading = ["LV", "VG", "Attr", "LSize", "Data%", "Meta%"]
+    volume = ["disk1", "vg7", "Vwi-aotz--", "40.00g", "100.00", ""]
+    rows = [
+        {"line_no": n, "table_no": 1, "row_no": n - 1, "heading": heading, "cells": cells}
+        for n, cells in enumerate((row.split(), volume), 2)
+    ]
+    made, *more = observe(Case.of_tables({"rows": rows}))
+    assert (made.share, made.normal, more) == (share, normal, [])
+    assert bool(made.seen) == (share == 0.5)

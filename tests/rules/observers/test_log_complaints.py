@@ -68,6 +68,10 @@ def test_words_of_a_line_with_another_severity_are_a_warning_and_of_a_continued_
     assert [s.kind for s in seen(line("could not bind", "LOG"), line("lock failed", "CONTEXT"))] == ["warning"]
 
 
+def test_a_fault_that_solaris_calls_major_complains() -> None:
+    assert [s.kind for s in seen(line("fault.memory.bank", "Major"))] == ["error"]
+
+
 def test_a_type_of_errpt_and_a_failed_operation_are_errors() -> None:
     made = seen(
         line("DISK OPERATION", "P", source="errpt"), line("p", "P", source="tool"), line("establish", None, ok=False)

@@ -9,6 +9,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.near_limit import observe
 from rules.observers.observer import Sighting
+from rules.signatures.signatures import recognise
 
 
 def seen(table: str, *rows: dict[str, Any]) -> list[Sighting]:
@@ -122,3 +123,12 @@ def test_the_file_cache_of_a_group_near_its_limit_is_told_beside() -> None:
     assert [line.line_from for line in full(760.0).lines] == [1, 2, 3]
     assert full(960.0).beside is None, "more than is used was read at another moment"
     assert full(760.0, "inactive_file").beside is None
+
+
+@pytest.mark.parametrize(("used", "known"), [(91.0, False), (98.0, True), (100.0, True)])
+def test_what_is_used_up_may_be_known_apart_from_what_is_only_near(used: float, known: bool) -> None:
+    rows = [{"name": "Data Space Used", "value": used}, {"name": "Data Space Total", "value": 100.0}]
+    (made,) = seen("counters", *rows)
+    assert (made.seen[0] == {"counter": "Data Space Used used up"}) is known
+    found = [one.mechanism for names in made.seen for one in recognise(**names)]
+    assert ("file-system-full" in found) is known

@@ -9,6 +9,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.observer import Sighting
 from rules.observers.saturation import observe
+from rules.signatures.signatures import recognise
 
 
 def seen(**tables: list[dict[str, Any]]) -> dict[str, Sighting]:
@@ -89,6 +90,17 @@ def test_a_host_whose_tasks_all_wait_for_memory(full: float, stands: bool) -> No
     made = seen(counters=rows)
     assert ("memory_stall_pct" in made) is stands
     assert not made["memory_pressure_pct"].normal
+
+
+def test_pressure_of_a_file_without_its_name_is_told_and_names_no_resource() -> None:
+    rows = [
+        {"grp": "cgroup", "item": "group", "name": f"{whose}.avg10", "value": v}
+        for whose, v in (("some", 60.0), ("full", 44.0))
+    ]
+    made = seen(counters=rows)
+    assert made["full_pressure_pct"].headline.startswith("Everybody who had work waited 44 % of the time")
+    assert {name for name, one in made.items() if not one.normal} == {"some_pressure_pct", "full_pressure_pct"}
+    assert not [one for name in made for one in recognise(counter=name)]
 
 
 def test_pressure_says_how_it_went() -> None:

@@ -71,6 +71,23 @@ Most Active {what} Volumes
 ------------------------------------------------------------------------
   {util}  40100   9200  2210.7  /dev/hdisk9              N/A
 """
+SENSORS = "coretemp-isa-0001\nCore 2:        +{heat}°C  (high = +82.0°C, crit = +96.0°C)\n"
+DIMMS = "Label\tCE\tUE\nDIMM_B2\t{ce}\t{ue}\nDIMM_B3\t0\t0\n"
+THIN = "vg3-pool: 0 90000 thin-pool 4 {meta}/400 {data}/7000 - {mode} discard_passdown queue_if_no_space - 1024\n"
+DRIVE = """Virtual Drive: 3 (Target Id: 3)
+Default Cache Policy: WriteBack, ReadAdaptive, Direct, No Write Cache if Bad BBU
+Current Cache Policy: {policy}, ReadAdaptive, Direct, No Write Cache if Bad BBU
+"""
+MOUNTSTATS = """device nas:/srv mounted on /srv with fstype nfs statvers=1.1
+\tRPC iostats version: 1.0  p/v: 100003/3 (nfs)
+\tper-op statistics
+\t        NULL: 0 0 0 0 0 0 0 0
+\t        READ: 4000 4000 0 500000 900000000 100 {ms}000 {ms}900
+\t      LOOKUP: 900 900 0 90000 90000 10 {ms}00 {ms}90
+"""
+CALLS = "Client rpc stats:\ncalls      retrans    authrefrsh\n70000      {again}   70000\n"
+LIMITS = "SHMMNI   Shared memory segments   512  {used} 10.00%\n"
+ESX = "VMKMEM/MB: 90100 managed:  1900 minfree, 5100 rsvd, 84000 ursvd,  {state} state\nPCPU UTIL(%):  90  91 AVG:  {busy}\n"
 
 
 def seen(text: str) -> list[Sighting]:
@@ -103,6 +120,25 @@ def seen(text: str) -> list[Sighting]:
         (FILEMON.format(ms="1.102", util="0.910"), "/dev/hdisk9 was busy 91 % of the time", "disk-saturated"),
         (MOST_ACTIVE.format(what="Physical", util="0.88"), "/dev/hdisk9 was busy 88 % of the time", "disk-saturated"),
         (MOST_ACTIVE.format(what="Logical", util="0.88"), "logical volume /dev/hdisk9 was busy 88 %", "disk-saturated"),
+        (SENSORS.format(heat="95.0"), "Core 2 is 95 °C hot, its limit is 96 °C", "frequency-throttled"),
+        ("CPU2 Temp  | 99 degrees C      | cr\n", "critical temperature: CPU2 Temp (99 °C)", "frequency-throttled"),
+        ("Fan 4      | 0.000  | RPM    | nr  | 300.0 | 500.0\n", "critical state: Fan 4 (0 RPM)", "hardware-error"),
+        (DIMMS.format(ce=7000, ue=0), "The memory DIMM_B2 counts 7,000 corrected errors", "hardware-error"),
+        (DIMMS.format(ce=0, ue=3), "DIMM_B2 counts 3 errors that could not be corrected", "hardware-error"),
+        ("MCA: MEMORY CONTROLLER RD_CHANNEL2_ERR\n", "reported: MEMORY CONTROLLER RD_CHANNEL2", "hardware-error"),
+        ("Fault class : fault.io.disk.predictive-failure\n", "names the fault fault.io.disk", "disk-error"),
+        ("Fault class : fault.cpu.intel.cache\n", "names the fault fault.cpu.intel.cache", "hardware-error"),
+        (THIN.format(meta=9, data=7000, mode="rw"), "7,000 of its 7,000 blocks of data", "file-system-full"),
+        (THIN.format(meta=9, data=70, mode="ro"), "vg3-pool (ro) takes no new blocks", "file-system-full"),
+        (DRIVE.format(policy="WriteThrough"), "write cache of virtual drive 3 is off", "flush-wait"),
+        ("                Write cache enabled: No\n", "The write cache of the controller is off", "flush-wait"),
+        ("        Cache hit ratio:          41.0 %   900.1M\n", "41 % of the reads were", "file-cache-small"),
+        (MOUNTSTATS.format(ms=400), "Reads of /srv were answered in 100 ms", "remote-file-wait"),
+        (MOUNTSTATS.format(ms=400), "LOOKUP at /srv was answered in 44.4 ms", "remote-file-wait"),
+        (CALLS.format(again=7000), "Of 70,000 calls to file servers, 7,000 were sent again", "remote-file-wait"),
+        (LIMITS.format(used=512), "Of 512 allowed, 512 are in use: shared memory segments", "shared-memory-limit"),
+        (ESX.format(state="hard", busy=40), "in the state hard: it swaps guests out", "memory-ballooning"),
+        (ESX.format(state="high", busy=97), "of the hypervisor were 97 % busy", "cpu-saturated"),
         (CONCLUDED, "routines of a driver (ISR of a driver) run for too long", "driver-wait"),
     ],
 )
@@ -131,6 +167,17 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
         DISK.format(media=0, lost=2),
         INTERRUPTS.format(rate=4200),
         ADAPTER.format(count=12),
+        SENSORS.format(heat="84.0"),
+        "CPU2 Temp  | 59 degrees C      | ok\nFan 4      | 7000 RPM  | ok\n",
+        DIMMS.format(ce=0, ue=0),
+        THIN.format(meta=9, data=70, mode="rw"),
+        DRIVE.format(policy="WriteBack"),
+        DRIVE.format(policy="WriteThrough").replace("WriteBack", "WriteThrough"),
+        "        Cache hit ratio:          97.0 %   900.1M\n",
+        MOUNTSTATS.format(ms=4),
+        CALLS.format(again=70),
+        LIMITS.format(used=20),
+        ESX.format(state="high", busy=40),
     ],
 )
 def test_a_healthy_report_is_silent(text: str) -> None:

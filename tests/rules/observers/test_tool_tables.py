@@ -21,6 +21,10 @@ NTPQ = """     remote           refid      st t when poll reach   delay   offset
 *198.51.100.1    .PPS.            1 u   10   64  377    0.300  {offset}   0.050
 +198.51.100.2    198.51.100.1     2 u   20   64  377    0.400  {offset}   0.060
 """
+XENTOP = """      NAME  STATE   CPU(sec) CPU(%)     MEM(k) MEM(%)  MAXMEM(k) MAXMEM(%) VCPUS NETS
+     shop1 -----r     90211 {busy}   8388608    6.2    8389632       6.2     4    1
+     shop2 --b---      1021    2.1   4194304    3.1    4195328       3.1     1    1
+"""
 ESXTOP = """      ID      GID NAME             NWLD   %USED    %RUN    %SYS   %WAIT %VMWAIT    %RDY   %IDLE  %OVRLP   %CSTP  %MLMTD  %SWPWT
    30011    30011 shop1              10  200.00  205.00    0.90  700.00    0.00  {ready}   50.00    1.00    0.00    0.00    0.00
    30012    30012 shop2              10  100.00  101.00    0.90  800.00    0.00   12.00   60.00    1.00    0.00    0.00    0.00
@@ -94,6 +98,11 @@ def seen(text: str) -> list[Sighting]:
             ESXTOP.format(ready="250.00"),
             "shop1 was ready to run and got no processor for 25 % of the time, per world (%RDY by NWLD), the other one 1.20 %",
             "cpu-stolen",
+        ),
+        (
+            XENTOP.format(busy="397.9"),
+            "shop1 used 99.5 % of its virtual processors (CPU(%) by VCPUS), the other one 2.10 %",
+            "cpu-saturated",
         ),
         (
             TURBOSTAT.format(busy="97.0"),

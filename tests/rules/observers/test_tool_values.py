@@ -41,6 +41,16 @@ CPU BOGOMIPS:      40000.00
 HD SIZE:           900.00 GB (pool)
 FSYNCS/SECOND:     {rate}
 """
+DOMSTATS = """Domain: 'shop'
+  vcpu.current=2
+  vcpu.0.time=900000000000
+  vcpu.0.delay={delay}
+  vcpu.1.time=900000000000
+  vcpu.1.delay={delay}
+  block.0.name=vdb
+  block.0.wr.reqs=5000
+  block.0.wr.times={times}
+"""
 
 
 def seen(text: str) -> list[Sighting]:
@@ -52,6 +62,16 @@ def seen(text: str) -> list[Sighting]:
 @pytest.mark.parametrize(
     ("text", "headline", "mechanism"),
     [
+        (
+            DOMSTATS.format(delay=600000000000, times=5000000000),
+            "the virtual processors of the guest waited 20 min 0 s for real ones (delay) and ran 30 min 0 s",
+            "cpu-stolen",
+        ),
+        (
+            DOMSTATS.format(delay=6000, times=400000000000),
+            "writes of the guest on vdb took 80 ms on average (block.0.wr.times by reqs)",
+            "disk-latency",
+        ),
         (
             TRACKING.format(away="77.500000000", leap="Normal"),
             "the clock is 1 min 18 s slow of its servers of time",

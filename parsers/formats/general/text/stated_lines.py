@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import aix_lines, device_lines, lock_lines
+from parsers.formats.general.text import aix_lines, device_lines, lock_lines, machine_lines
 
 REPORT = "system report"
 """Heading of the rows."""
@@ -72,6 +72,12 @@ _FREE = re.compile(r"System-wide memory free percentage: (?P<value>[0-9]{1,3})%[
 _SWAP = re.compile(
     r"(?:vm\.swapusage: )?total = (?P<most>[0-9.]{1,15})M[ \t]+used = (?P<used>[0-9.]{1,15})M[ \t]+free = [0-9.]{1,15}M\b.*"
 )
+_SEP = r"[ \t]*[|,\t][ \t]*"
+_LISTED_EVENT = re.compile(
+    rf"(?P<severity>Critical|Error|Warning|Information){_SEP}(?P<at>[0-9]{{1,4}}[/.-][0-9]{{1,2}}[/.-][0-9]{{2,4}},? [0-9]{{1,2}}:[0-9]{{2}}(?::[0-9]{{2}})?"
+    rf"(?: [AP]M)?){_SEP}(?P<program>[A-Za-z][\w. -]{{1,80}}?){_SEP}(?P<code>[0-9]{{1,5}}){_SEP}[^|,\t]{{1,80}}{_SEP}\"?(?P<text>[^\s\"].*?)\"?[ \t]*"
+)
+"""A row as the Event Viewer of Windows saves or copies it: level, date and time, source, number, category, message."""
 _EVENT = re.compile(
     r"[ \t]*(?P<at>[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}[ \t]+[0-9]{1,2}:[0-9]{2}:[0-9]{2} [AP]M)[ \t]+(?:(?P<program>[A-Za-z][\w.-]{1,60})[ \t]+)?"
     r"(?P<code>[0-9]{1,5})[ \t]+(?P<severity>Critical|Error|Warning|Information)[ \t]+(?P<text>\S.*)"
@@ -86,10 +92,14 @@ def event(line: str) -> dict[str, str | None] | None:
 
     >>> event("4/7/2031 9:05:11 AM  9 Error  The device did not answer.")["text"]
     'The device did not answer.'
+    >>> [event(x)["code"] for x in ('Error,9/8/2031 7:00:01 AM,stor9,7,None,"It failed."', "Error | 8.9.2031 7:00 | Ex-Kernel | 7 | (2) | No.")]
+    ['7', '7']
     """
-    if not line.lstrip(" \t")[:1].isdigit() or len(line) > LONGEST * 10:
+    if len(line) > LONGEST * 10:
         return None
-    found = _EVENT.fullmatch(line)
+    first = line.lstrip(" \t")[:1]
+    shape = _EVENT if first.isdigit() else _LISTED_EVENT if first in ("C", "E", "W", "I") else None
+    found = shape.fullmatch(line) if shape else None
     return found.groupdict() if found else None
 
 
@@ -116,7 +126,8 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     made = _of_figures(line, state) if start.isdigit() or start == "N" else _of_words(line, state)
     made = device_lines.stated(line, state) if made is None else made
     made = aix_lines.stated(line, state) if made is None else made
-    return lock_lines.stated(line, state) if made is None else made
+    made = lock_lines.stated(line, state) if made is None else made
+    return machine_lines.stated(line, state) if made is None else made
 
 
 def _of_figures(line: str, state: dict[str, Any]) -> list[Stated] | None:

@@ -36,8 +36,9 @@ FAILS = re.compile(
     r"(?:[ \t]+[0-9]{3}){3}[ \t]+\S+[ \t]+\S+[ \t]+\S+[ \t]+[1-9][0-9]*"
     r"|[0-9]+ (?:nearfull|backfillfull|full) osd\(s\)|[0-9]+ osds? down|[0-9]+ hosts? \([0-9]+ osds\) down"
     r"|(?:Degraded data redundancy|Reduced data availability): .*"
-    r"|[0-9a-f]{1,8} \| +[0-9/]{8,10} \| [0-9:]{8}(?: [A-Z]{2,5})? \| [^|]{3,60} \| (?:(?:Unc|C)orrectable ECC[^|]*|Throttled|IERR|Thermal Trip"
-    r"|Bus (?:Fatal|Correctable|Uncorrectable|Degraded)[^|]*|[^|]*(?:lost|Lost|Predictive [Ff]ailure|Drive Fault|Failure detected))[^|]*\| Asserted.*"
+    r"|(?:[0-9a-f]{1,8} \| +)?[0-9/]{8,10} \| [0-9:]{8}(?: [A-Z]{2,5})? \| [^|]{3,60} \| (?:(?:Unc|C)orrectable ECC[^|]*|Throttled|IERR|Thermal Trip"
+    r"|Bus (?:Fatal|Correctable|Uncorrectable|Degraded)[^|]*|(?:Upper|Lower) (?:Critical|Non-recoverable) going (?:high|low)"
+    r"|[^|]*(?:lost|Lost|Predictive [Ff]ailure|Drive Fault|Failure detected))[^|]*\| Asserted.*"
 )
 """A path, disk, array or cache that does not work, or a store that has lost some."""
 

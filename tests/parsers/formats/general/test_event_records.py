@@ -38,3 +38,16 @@ def test_an_event_of_another_language_is_one_line_of_a_log(text: str, begins: st
 
 def test_each_severity_has_one_meaning() -> None:
     assert set(SEVERITIES.values()) == {"Critical", "Error", "Warning", "Information"}
+
+
+def test_a_row_of_the_event_viewer_is_a_line_of_a_log() -> None:
+    """Saved as CSV, copied with tabs or pasted as a table, in any order of day and month."""
+    rows = (
+        'Error,8/9/2031 07:00:01,stor9,7,None,"The device, \\Device\\X, did not answer."',
+        "Warning\t8/9/2031 7:00:01 AM\tstor9\t9\t(2)\tIt was retried.",
+        "| is no row\nCritical | 8.9.2031 07:00 | Example-Kernel-Power | 41 | (63) | It stopped.",
+    )
+    logs = read_bytes("\n".join(rows).encode()).table("logs")
+    assert logs["code"].to_list() == ["7", "9", "41"]
+    assert logs["program"].to_list() == ["stor9", "stor9", "Example-Kernel-Power"]
+    assert logs["text"].to_list()[0] == "The device, \\Device\\X, did not answer."

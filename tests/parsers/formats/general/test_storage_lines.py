@@ -33,6 +33,7 @@ FAILS = (
     ("Elements in grown defect list: 31", "disk-error"),
     ("  3 | 02/09/2026 | 08:00:01 | Memory #0x41 | Correctable ECC | Asserted", "hardware-error"),
     ("  4 | 02/09/2026 | 08:00:09 | Processor #0x61 | Throttled | Asserted", "frequency-throttled"),
+    ("02/09/2026 | 08:00:11 | Temperature #0x31 | Upper Critical going high | Asserted", "frequency-throttled"),
 )
 REBUILT = (
     "252:7     9 Rbld   3   1.818 TB SATA HDD N   N  512B DISK        U  -",
