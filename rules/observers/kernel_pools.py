@@ -48,6 +48,9 @@ GIVEN_BACK = re.compile(
 )
 """Caches of Linux and of ZFS that hold names and files and shrink when memory is wanted."""
 
+BY_SIZE = re.compile(r"(?:dma-)?kmalloc-(?:rcl-|cg-|rnd-[0-9]{1,3}-)?[0-9]{1,5}[kM]?|size-[0-9]{1,8}(?:\(DMA\))?")
+"""Caches of Linux for what asks for memory without a cache of its own."""
+
 MOST_ROWS = 20_000
 """Maximum number of rows that are looked at."""
 
@@ -126,6 +129,7 @@ def _caches(case: CaseTables) -> Iterator[Sighting]:
         total = memory.filter(pl.col("artifact_id") == artifact)["value"].max()
         kb, name, row = max(sizes, key=lambda one: one[0])
         whole = sum(size for size, _, _ in sizes)
+        yield from _by_size(sizes, whole, total)
         if kb < LEAST_KB or len(sizes) < 2:
             continue
         of_memory = kb / total if total else None
@@ -149,6 +153,34 @@ def _caches(case: CaseTables) -> Iterator[Sighting]:
             normal=not told,
             beside=f"all {len(sizes):,} caches of the listing hold {figure(whole, 'kB')}",
         )
+
+
+def _by_size(sizes: list[tuple[float, str, dict[str, Any]]], whole: float, total: float | None) -> Iterator[Sighting]:
+    """Yield what the caches that go by a size alone (kmalloc-N) hold together: a driver that keeps its memory takes several sizes."""
+    held = sorted((one for one in sizes if BY_SIZE.fullmatch(one[1])), key=lambda one: -one[0])
+    kb = sum(size for size, _, _ in held)
+    if len(held) < 2 or kb < 2 * LEAST_KB or kb < (OF_MEMORY * total if total else HOLDS * whole):
+        return
+    if held[0][0] >= HOLDS * whole:
+        return  # one of them alone is told
+    row = held[0][2]
+    part = f", {figure(100 * kb / total, '%')} of the memory" if total else ""
+    yield Sighting(
+        "consumer",
+        "kmalloc",
+        f"the kernel's {len(held)} caches by size (kmalloc) hold {figure(kb, 'kB')} together,"
+        f" {figure(100 * kb / whole, '%')} of the caches that are listed{part}",
+        "slab_kmalloc_kb",
+        kb,
+        "kB",
+        tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], name) for _, name, r in held[:5]),
+        **place(row),
+        against="all caches that are listed",
+        against_value=whole,
+        share=min(1.0, kb / whole),
+        seen=({"counter": "slab_cache_kb"},),
+        beside=f"all {len(sizes):,} caches of the listing hold {figure(whole, 'kB')}",
+    )
 
 
 def _largest(sizes: list[tuple[float, str, dict[str, Any]]], what: str, *, lead: bool) -> Iterator[Sighting]:

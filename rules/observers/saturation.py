@@ -9,13 +9,14 @@ bounds are its practice: 80 % for what queues at random arrivals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import CaseTables
-from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting
+from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure
 from rules.observers.samples import KEYS, SERIES, Beside, Measure, sampled, sightings
 from rules.signatures.signatures import Seen
 
@@ -453,6 +454,22 @@ ONLY_FREE = replace(
 """Of a kernel or tool that does not print what is available: little is free on any host that reads files."""
 
 
+USED_UP_PCT, SWAP_FULL_PCT = 2.0, 90.0
+"""Available part of the memory up to which, and used part of the swap from which, nothing is left to give out: the kernel keeps about
+1 % for itself (min_free_kbytes), and what it reads of programs it must read again."""
+
+SWAP_USED = Measure(
+    "swap_used_pct",
+    pl.col("value"),
+    "%",
+    SWAP_USED_PCT,
+    "{value} of the swap was used ({worst} at worst)",
+    "swap",
+    100.0,
+    seen=({"counter": "swap_used_pct"},),
+)
+"""Of lists of memory; those of processes have it as a sample."""
+
 VIRTUAL_SWAP = Measure(
     "virtual_swap_used_pct",
     100.0 * pl.col("value") / (pl.col("value") + pl.col("left")),
@@ -513,8 +530,38 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         full: tuple[Seen, ...] = ({"counter": "virtual_swap_full_pct"},) if one.value >= VIRTUAL_SWAP_FULL else ()
         yield replace(one, lines=(*one.lines, *more), seen=full)
     yield from sightings(_paging_spaces(rows), [PAGING_SPACE], ["space"])
-    yield from sightings(joined.filter(pl.col("name") == FREE[0]), [AVAILABLE])
+    swap = _swap(rows)
+    yield from sightings(swap, [SWAP_USED])
+    used = swap.group_by("artifact_id").agg(pl.col("value").median(), pl.col("total").min(), pl.col("line_no").last())
+    by_artifact = {row["artifact_id"]: row for row in used.collect(engine="streaming").iter_rows(named=True)}
+    for one in sightings(joined.filter(pl.col("name") == FREE[0]), [AVAILABLE]):
+        yield _used_up(one, by_artifact.get(one.lines[0].artifact))
     yield from sightings(joined.filter(pl.col("name") != FREE[0]), [ONLY_FREE])
+
+
+def _swap(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the used part of the swap in %, 100 with `total` 0 where a host has none, from lists of memory."""
+    keys = ["artifact_id", "host", "phase", "clock", "part", "sample"]
+    whole = rows.filter(pl.col("name") == "SwapTotal").select(*keys, pl.col("value").alias("total"))
+    free = rows.filter(pl.col("name") == "SwapFree").join(whole, on=keys, how="inner", nulls_equal=True)
+    used = pl.when(pl.col("total") > 0).then(100.0 - 100.0 * pl.col("value") / pl.col("total"))
+    return free.with_columns(used.alias("value"), pl.lit(False).alias("first"))
+
+
+def _used_up(one: Sighting, swap: Mapping[str, Any] | None) -> Sighting:
+    """Say of a host with next to no memory left that nothing is left beside it either: its swap is full, or it has none."""
+    if one.normal or one.value > USED_UP_PCT or swap is None:
+        return one
+    if not swap["total"]:
+        more, name = "and there is no swap", "memory_used_up_pct"
+    elif swap["value"] >= SWAP_FULL_PCT:
+        more, name = f"and {figure(swap['value'], '%')} of the swap was used", "memory_and_swap_used_up_pct"
+    else:
+        return one
+    line = Lines(one.lines[0].artifact, swap["line_no"], swap["line_no"], "swap")
+    lines = one.lines if any(c.line_from == line.line_from for c in one.lines) else (*one.lines, line)
+    seen: tuple[Seen, ...] = ({"counter": name}, *one.seen)
+    return replace(one, headline=f"{one.headline} {more}", lines=lines, share=1.0 - one.value / 100.0, seen=seen)
 
 
 def _paging_spaces(rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -105,6 +105,9 @@ PAGES, FEW_PAGES_PS = r"(?i)^pg(?:scan|steal|dem)", 250.0
 """Counters of pages that are looked at or freed, and the rate from which that is felt: 1 MB per s of pages of 4 kB, as
 swapping (`saturation.SWAPPED_KBPS`). Every host that reads files frees a few."""
 
+KILLED = r"(?i)(?:^|\.)oom_(?:group_)?kill$"
+"""Counters of processes that a memory limit ended: each one did end, whenever it was."""
+
 TIMES = 10.0
 """Minimum move of a counter that is named outright: fewer may be the end of something old."""
 
@@ -199,6 +202,8 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
         unknown = MOVED_NAMED if strength == "mechanism" and (moved or 0.0) >= TIMES else MOVED if moved else STOOD
         if re.search(PAGES, row["name"]) and (rate := _rate(row, amount)) is not None and rate < FEW_PAGES_PS:
             unknown = STOOD
+        if moved is None and re.search(KILLED, row["name"]):
+            unknown = HALF
         weight = min(1.0, 10 * share) if share is not None else unknown
         decides = (share or 0.0) >= (small if damaged else TOLD)
         if strength == "mechanism" and decides:

@@ -115,3 +115,17 @@ def test_a_screen_of_poolmon_with_its_empty_line() -> None:
 """
     (made,) = observe(Case.of_tables({"rows": read_bytes(text.encode()).table("rows").to_dicts()}))
     assert (made.subject, made.seen) == ("Oven", ({"counter": "pool_tag_kb"},))
+
+
+@pytest.mark.parametrize(("each", "stands"), [(900_000.0, True), (600_000.0, False)])
+def test_caches_by_size_are_told_together(each: float, stands: bool) -> None:
+    """A driver that keeps what it took asks for several sizes, none of which holds most."""
+    sizes = {"kmalloc-64": each, "kmalloc-2k": each, "kmalloc-rcl-512": each, "dentry": 700_000.0, "filp": 5_000.0}
+    rows = [
+        {"line_no": n, "sample": 1, "grp": "slab", "item": item, "name": "cache_kb", "value": kb, "unit": "kb"}
+        for n, (item, kb) in enumerate(sizes.items(), 1)
+    ]
+    told = [s for s in observe(Case.of_tables({"counters": rows})) if s.subject == "kmalloc"]
+    assert bool(told) is stands
+    if stands:
+        assert told[0].headline.startswith("the kernel's 3 caches by size (kmalloc) hold 2,700,000 kB together, 79.3 %")

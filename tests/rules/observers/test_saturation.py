@@ -281,3 +281,32 @@ def test_a_full_paging_space() -> None:
         ("Of the paging space hd6, 97 % are used (97 % at worst)", False),
         ("Of the paging space more, 12 % are used (12 % at worst)", True),
     ]
+
+
+def memory(available: float, swap: float, swap_free: float) -> list[dict[str, Any]]:
+    listed = {"MemTotal": 5000.0, "MemAvailable": available, "SwapTotal": swap, "SwapFree": swap_free}
+    return [{"sample": 1, "name": name, "value": v, "unit": "kb"} for name, v in listed.items()]
+
+
+@pytest.mark.parametrize(
+    ("available", "swap", "swap_free", "mechanism", "words"),
+    [
+        (40.0, 3000.0, 30.0, "paging", "and 99 % of the swap was used"),
+        (40.0, 0.0, 0.0, "memory-reclaim", "and there is no swap"),
+        (40.0, 3000.0, 2000.0, None, ""),
+        (140.0, 3000.0, 30.0, None, ""),
+    ],
+)
+def test_a_host_that_has_neither_memory_nor_swap_left(
+    available: float, swap: float, swap_free: float, mechanism: str | None, words: str
+) -> None:
+    """Little memory alone is short; with full or no swap nothing is left to give out."""
+    made = seen(meminfo=memory(available, swap, swap_free))["free_memory_pct"]
+    assert made.headline.endswith(words)
+    outright = [one.mechanism for one in recognise(**made.seen[0]) if one.strength == "mechanism"] if made.seen else []
+    assert outright == ([mechanism] if mechanism else [])
+
+
+@pytest.mark.parametrize(("left", "normal"), [(1600.0, True), (1400.0, False)])
+def test_the_used_part_of_the_swap_of_a_list_of_memory(left: float, normal: bool) -> None:
+    assert seen(meminfo=memory(4000.0, 3000.0, left))["swap_used_pct"].normal is normal

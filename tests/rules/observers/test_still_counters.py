@@ -176,3 +176,9 @@ def test_pages_between_two_samples_are_a_rate_too() -> None:
         for delta in (6_000.0, 600_000.0)
     )
     assert (few, many) == (0.1, 0.6)
+
+
+@pytest.mark.parametrize(("name", "share"), [("memory.events.oom_kill", 0.5), ("memory.events.max", 0.1)])
+def test_a_process_that_a_limit_ended_did_end_whenever_it_was(name: str, share: float) -> None:
+    (made,) = seen({"grp": "cgroup", "name": name, "value": 3.0})
+    assert made.share == share
