@@ -34,6 +34,13 @@ MOST_ROWS = 20_000
 MOUNTED, FULL_PCT, FULL_SHARE = "Mounted on", 100.0, 0.5
 """Heading of df, the percentage from which nobody but root writes, and the share of such a file system."""
 
+POOLS = (("CAP", "HEALTH", 96.0), ("%RAW USED", "RAW USED", 95.0), ("%USE", "PGS", 95.0))
+"""Percentages of pools with another heading of their listing and the bound from which they are full: ZFS looks for the best free block
+from 96 % on (metaslab_df_free_pct), Ceph takes no writes from 95 % on (mon_osd_full_ratio)."""
+
+LEFT = 0.01
+"""Maximum free part of a drive that is full: programs and the page file need room of their own."""
+
 POOL_FULL_PCT = 98.0
 """Percentage from which a thin pool is full: what is left is a chunk or two for each volume."""
 
@@ -239,10 +246,12 @@ def _near(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sig
         for cell in sorted(full, key=lambda c: -c.value)[:TOLD]:
             told.add(cell.line)
             full_up = MOUNTED in columns_of(first) and cell.value >= FULL_PCT and not READ_ONLY.match(cell.label)
+            full_up |= any(n == name and of in columns_of(first) and cell.value >= least for n, of, least in POOLS)
             made = _cell(
                 first, name, cell, f"{name} of {cell.label} is {cell.text}", LIMIT_SHARE, against=("all of it", 100.0)
             )
             yield replace(made, share=FULL_SHARE, seen=({"event": "file-system-full"},)) if full_up else made
+    yield from _of_drives(first, columns)
     used = next((name for name in columns if USED.fullmatch(name)), None)
     limit = next((name for name in columns if LIMIT.fullmatch(name)), None)
     if used is None or limit is None:
@@ -253,6 +262,18 @@ def _near(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sig
     for cell, of in sorted(near, key=lambda x: -x[0].value / x[1].value)[:TOLD]:
         text = f"{used} of {cell.label} is {cell.text}, {limit} is {of.text}"
         yield _cell(first, used, cell, text, LIMIT_SHARE, against=(limit, of.value))
+
+
+def _of_drives(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:
+    """Yield drives of Windows that have less than a hundredth of their size left."""
+    free, size = columns.get("FreeSpace", []), {c.line: c for c in columns.get("Size", [])}
+    for cell in free:
+        of = size.get(cell.line)
+        if of is None or not of.value or cell.value > LEFT * of.value:
+            continue
+        text = f"FreeSpace of {cell.label} is {cell.text} of {of.text}"
+        made = _cell(first, "FreeSpace", cell, text, FULL_SHARE, against=("its size", of.value))
+        yield replace(made, seen=({"event": "file-system-full"},))
 
 
 def _thin_pools(rows: Sequence[dict[str, Any]], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:

@@ -150,6 +150,11 @@ SAYS = {
     "nfs operation": Says(
         "{who} was answered in {value} by the file server (rtt by ops)", SLOW_MS, unit="ms", share=0.6
     ),
+    "btrfs write_io_errs": Says("The disk {who} counts {value} writes that failed"),
+    "btrfs read_io_errs": Says("The disk {who} counts {value} reads that failed"),
+    "btrfs flush_io_errs": Says("The disk {who} counts {value} flushes that failed"),
+    "btrfs corruption_errs": Says("The disk {who} gave {value} blocks with a wrong checksum"),
+    "clock that is allowed": Says("The policy lets {who} run at {value} of their highest clock", 0.0, 60.0, "%"),
     "hypervisor memory soft": Says(
         "The memory of the hypervisor is in the state {who}: it takes back what guests hold", unit=""
     ),
@@ -173,6 +178,13 @@ PARTS = {
     "temperature": (0.97, "{who} is {used} °C hot, its limit is {limit} °C"),
     "thin pool data": (0.98, "{who} has used {used} of its {limit} blocks of data"),
     "thin pool metadata": (0.98, "{who} has used {used} of its {limit} blocks of metadata"),
+    "metadata of btrfs": (
+        FULL,
+        "The metadata of Btrfs fill {used} of {limit} bytes, and nothing is left to give them more",
+    ),
+    "swap device": (FULL, "The swap {who} is used up: {used} of {limit} bytes"),
+    "physical memory of Windows": (0.98, "Of {limit} MB of memory, {used} are in use"),
+    "virtual memory of Windows": (0.98, "Of {limit} MB of virtual memory (with the page file), {used} are promised"),
     "ipc limit MSG": (FULL, "Of {limit} allowed, {used} are in use: {who}"),
     "ipc limit SHM": (FULL, "Of {limit} allowed, {used} are in use: {who}"),
     "ipc limit SEM": (FULL, "Of {limit} allowed, {used} are in use: {who}"),

@@ -162,3 +162,17 @@ def test_a_thin_pool_is_full_and_a_volume_in_it_is_not(row: str, share: float, n
     made, *more = observe(Case.of_tables({"rows": rows}))
     assert (made.share, made.normal, more) == (share, normal, [])
     assert bool(made.seen) == (share == 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "full"),
+    [
+        ("Caption FreeSpace Size\nE: 900000 90000000000\nF: 80000000000 90000000000", True),
+        ("Caption FreeSpace Size\nE: 9000000000 90000000000", False),
+        ("NAME SIZE ALLOC FREE FRAG CAP HEALTH\nvault 9T 8.8T 210G 60% 97% ONLINE", True),
+        ("NAME SIZE ALLOC FREE FRAG CAP HEALTH\nvault 9T 8.3T 710G 60% 92% ONLINE", False),
+        ("NAME CAP STATE\nvault 97% ONLINE", False),
+    ],
+)
+def test_drives_and_pools_are_full_by_their_own_bound(text: str, full: bool) -> None:
+    assert any({"event": "file-system-full"} in s.seen for s in listing(text)) is full

@@ -86,6 +86,9 @@ MOUNTSTATS = """device nas:/srv mounted on /srv with fstype nfs statvers=1.1
 \t      LOOKUP: 900 900 0 90000 90000 10 {ms}00 {ms}90
 """
 CALLS = "Client rpc stats:\ncalls      retrans    authrefrsh\n70000      {again}   70000\n"
+BTRFS = "    Device unallocated:\t\t  {left}\nMetadata,DUP: Size:2.00GiB, Used:1.99GiB (99.50%)\n"
+WINDOWS = "Virtual Memory: Max Size:  20,000 MB\nVirtual Memory: Available: {left} MB\n"
+CPUPOWER = "  hardware limits: 900 MHz - 3.60 GHz\n  current policy: frequency should be within 900 MHz and {most}.\n"
 LIMITS = "SHMMNI   Shared memory segments   512  {used} 10.00%\n"
 ESX = "VMKMEM/MB: 90100 managed:  1900 minfree, 5100 rsvd, 84000 ursvd,  {state} state\nPCPU UTIL(%):  90  91 AVG:  {busy}\n"
 
@@ -139,6 +142,15 @@ def seen(text: str) -> list[Sighting]:
         (LIMITS.format(used=512), "Of 512 allowed, 512 are in use: shared memory segments", "shared-memory-limit"),
         (ESX.format(state="hard", busy=40), "in the state hard: it swaps guests out", "memory-ballooning"),
         (ESX.format(state="high", busy=97), "of the hypervisor were 97 % busy", "cpu-saturated"),
+        (
+            "[/dev/sdq].read_io_errs    7\n[/dev/sdq].write_io_errs   0\n",
+            "/dev/sdq counts 7 reads that failed",
+            "disk-error",
+        ),
+        (BTRFS.format(left="1.00MiB"), "The metadata of Btrfs fill 2,", "file-system-full"),
+        ("/swap.img file 3G 3G -3\n", "The swap /swap.img is used up", "swap-full"),
+        (WINDOWS.format(left="90"), "Of 20,000 MB of virtual memory (with the page file), 19,910", "swap-full"),
+        (CPUPOWER.format(most="900 MHz"), "lets processors run at 25 % of their highest clock", "frequency-throttled"),
         (CONCLUDED, "routines of a driver (ISR of a driver) run for too long", "driver-wait"),
     ],
 )
@@ -178,6 +190,11 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
         CALLS.format(again=70),
         LIMITS.format(used=20),
         ESX.format(state="high", busy=40),
+        "[/dev/sdq].read_io_errs    0\n",
+        BTRFS.format(left="90.00GiB"),
+        "/swap.img file 3G 1G -3\n",
+        WINDOWS.format(left="9000"),
+        CPUPOWER.format(most="3.60 GHz"),
     ],
 )
 def test_a_healthy_report_is_silent(text: str) -> None:

@@ -22,6 +22,8 @@ _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,9})?"
 _MAYBE = re.compile(
     r"°C|\bC +\(|\| (?:nc|cr|nr)\b|DIMM|\b(?:CE|UE)$|(?:un)?corrected errors|^MCA: |^MCE [0-9]|^[ \t]*(?:Fault|Problem) (?:class|in)|\bthin-pool "
     r"|^[ \t]*(?:MSG|SHM|SEM)[A-Z]{3} |(?i:hit rati?o)|^device \S+ mounted|^[ \t]+[A-Z][A-Z0-9_]{2,30}: [0-9]|[ \t](?:retrans|timeouts)\b"
+    r"|_(?:errs|io_errs)[ \t]+[0-9]|Device unallocated:|^Metadata,|[ \t](?:partition|file)[ \t]+[0-9]|(?:Total|Available) Physical Memory:"
+    r"|^Virtual Memory: |hardware limits:|frequency should be within"
     r"|Cache Policy:|^Virtual D(?:rive|isk): |[Ww]rite cache |^Client rpc|PCPU UTIL|MEM overcommit|[a-z]+ state *$|^SWAP *\/MB"
 )
 """What one of these lines has, to try no other one."""
@@ -72,6 +74,36 @@ _ESX_SWAP = re.compile(rf"SWAP[ \t]*/MB:.*[ \t](?P<read>{_NUMBER}) r/s,[ \t]+(?P
 _ESX_BUSY = re.compile(rf"PCPU UTIL\(%\):.*\bAVG:[ \t]*(?P<value>{_NUMBER})[ \t]*")
 
 
+def _size(name: str) -> str:
+    """Return the pattern of a size with its unit, as groups `name` and `name_unit`."""
+    return rf"(?P<{name}>{_NUMBER})[ ]?(?P<{name}_unit>[KMGTP]?i?B?)"
+
+
+_BTRFS_ERRORS = re.compile(r"\[(?P<who>\S{1,120})\]\.(?P<name>\w{1,20}_errs)[ \t]+(?P<value>[0-9]{1,15})[ \t]*")
+_UNALLOCATED = re.compile(r"[ \t]+Device unallocated:[ \t]+" + _size("left") + r"[ \t]*")
+_METADATA = re.compile(r"Metadata, ?\w{1,12}: Size:" + _size("most") + r", Used:" + _size("used") + r"(?: .*)?[ \t]*")
+_SWAP_DEVICE = re.compile(
+    r"(?P<who>/\S{1,120})[ \t]+(?:partition|file)[ \t]+"
+    + _size("most")
+    + r"[ \t]+"
+    + _size("used")
+    + r"[ \t]+-?[0-9]{1,5}[ \t]*"
+)
+_WINDOWS = re.compile(
+    r"(?P<which>Total Physical Memory|Available Physical Memory|Virtual Memory: Max Size|Virtual Memory: Available):"
+    r"[ \t]+(?P<value>[0-9]{1,3}(?:[,.\u00a0][0-9]{3}){0,4}) MB[ \t]*"
+)
+_CLOCKS = re.compile(
+    rf"[ \t]*(?P<which>hardware limits:|current policy: frequency should be within) {_NUMBER} [kMG]Hz (?:-|and)"
+    rf" (?P<most>{_NUMBER}) (?P<unit>[kMG])Hz\.?[ \t]*"
+)
+_HERTZ = {"k": 1e3, "M": 1e6, "G": 1e9}
+_SIZES = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+
+ROOM = 2.0**30
+"""Bytes that a file system may still give to metadata from which a full area of it is no matter."""
+
+
 def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     """Return what a line states, an empty list for one that only belongs to a report, None for any other.
 
@@ -94,7 +126,7 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
         return _of_memory(found["who"], corrected) + (_of_memory(found["who"], not_, bad=True) if not_ else [])
     if _MAYBE.search(line) is None:
         return None
-    for read in (_of_board, _of_faults, _of_pools, _of_caches, _of_servers, _of_hypervisor):
+    for read in (_of_board, _of_faults, _of_pools, _of_caches, _of_servers, _of_hypervisor, _of_sizes, _of_clocks):
         made = read(line, state)
         if made is not None:
             return made
@@ -196,3 +228,43 @@ def _of_hypervisor(line: str, state: dict[str, Any]) -> list[Stated] | None:
     if found := _ESX_BUSY.fullmatch(line):
         return [("hypervisor busy", "the host", float(found["value"]), None)]
     return None
+
+
+def _bytes(found: re.Match[str], name: str) -> float:
+    unit = found[f"{name}_unit"].upper().rstrip("B").rstrip("I")
+    return float(found[name]) * 1024.0 ** _SIZES[unit]
+
+
+def _of_sizes(line: str, state: dict[str, Any]) -> list[Stated] | None:
+    if found := _BTRFS_ERRORS.fullmatch(line):
+        return [(f"btrfs {found['name']}", found["who"], float(found["value"]), None)]
+    if found := _UNALLOCATED.fullmatch(line):
+        state["room"] = _bytes(found, "left")
+        return []
+    if found := _METADATA.fullmatch(line):
+        if float(state.get("room", ROOM)) >= ROOM:
+            return []
+        return [("metadata of btrfs", "metadata", _bytes(found, "used"), _bytes(found, "most"))]
+    if found := _SWAP_DEVICE.fullmatch(line):
+        used, most = _bytes(found, "used"), _bytes(found, "most")
+        return [("swap device", found["who"], used, most)] if most else []
+    if found := _WINDOWS.fullmatch(line):
+        value, which = float(re.sub(r"\D", "", found["value"])), found["which"]
+        if which.endswith(("Total Physical Memory", "Max Size")):
+            state["whole"] = value
+            return []
+        most = float(state.pop("whole", 0.0))
+        name = "virtual memory of Windows" if which.startswith("Virtual") else "physical memory of Windows"
+        return [(name, "memory", most - value, most)] if most >= value else []
+    return None
+
+
+def _of_clocks(line: str, state: dict[str, Any]) -> list[Stated] | None:
+    if (found := _CLOCKS.fullmatch(line)) is None:
+        return None
+    most = float(found["most"]) * _HERTZ[found["unit"]]
+    if found["which"].startswith("hardware"):
+        state["clock"] = most
+        return []
+    whole = float(state.get("clock", 0.0))
+    return [("clock that is allowed", "processors", 100.0 * most / whole, None)] if whole else []

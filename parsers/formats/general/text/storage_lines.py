@@ -26,6 +26,8 @@ FAILS = re.compile(
     r"|physicaldrive \S+ \(.*, (?:Failed|Predictive Failure)[,)].*"
     r"|(?:Battery/Capacitor Status|Cache Status|Capacitor Status): (?:Failed|Temporarily Disabled|Permanently Disabled|Not Configured).*"
     r"|[0-9]+ blocks (?:super \S+ )?.*\[[0-9]+/[0-9]+\] \[U{0,200}_[U_]{0,200}\].*"
+    r"|[0-9]{1,5}: cs:(?:StandAlone|WFConnection|NetworkFailure|BrokenPipe|Timeout|Unconnected)\b.*|[0-9]{1,5}: cs:.* ds:(?:Diskless|Failed)/.*"
+    r"|Status: Transport endpoint is not connected"
     r"|Battery State[ \t]*: (?:Degraded|Failed|Missing|Non ?Operational)\b.*"
     r"|(?:Battery Replacement required|Battery Pack Missing|Pack is about to fail & should be replaced)[ \t]*: Yes"
     r"|[0-9a-f]{2}(?: (?:--|[0-9a-f]{2})){4,18}[ \t]+Error: [A-Z].*"
@@ -43,7 +45,7 @@ FAILS = re.compile(
 """A path, disk, array or cache that does not work, or a store that has lost some."""
 
 REBUILDS = re.compile(
-    r"[0-9 ]+:[0-9]+[ \t]+[0-9]+[ \t]+(?:Rbld|Cpybck)[ \t].*"
+    r"[0-9 ]+:[0-9]+[ \t]+[0-9]+[ \t]+(?:Rbld|Cpybck)[ \t].*|[0-9]{1,5}: cs:(?:SyncTarget|SyncSource|PausedSync[ST])\b.*"
     r"|Firmware state: (?:Rebuild|Copyback).*|Rebuild Progress on .*"
     r"|logicaldrive [0-9]+ \(.*, Recovering, .*|physicaldrive \S+ \(.*, Rebuilding[,)].*"
     r"|\[[=>.]{3,100}\][ \t]+(?:recovery|resync|reshape)[ \t]*=[ \t]*[0-9.]+% .*|(?:Rebuild|Resync|Reshape) Status : [0-9]+% complete"

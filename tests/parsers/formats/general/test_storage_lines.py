@@ -31,6 +31,9 @@ FAILS = (
     ("ATA Error Count: 71 (device log contains only the most recent five errors)", "disk-error"),
     ("197 Current_Pending_Sector  0x0032   100   100   000    Old_age   Always       -       24", "disk-error"),
     ("Elements in grown defect list: 31", "disk-error"),
+    (" 3: cs:WFConnection ro:Primary/Unknown ds:UpToDate/DUnknown C r-----", "path-failover"),
+    (" 3: cs:Connected ro:Primary/Secondary ds:Diskless/UpToDate C r-----", "disk-error"),
+    ("Status: Transport endpoint is not connected", "path-failover"),
     ("  3 | 02/09/2026 | 08:00:01 | Memory #0x41 | Correctable ECC | Asserted", "hardware-error"),
     ("  4 | 02/09/2026 | 08:00:09 | Processor #0x61 | Throttled | Asserted", "frequency-throttled"),
     ("02/09/2026 | 08:00:11 | Temperature #0x31 | Upper Critical going high | Asserted", "frequency-throttled"),
@@ -41,6 +44,7 @@ REBUILT = (
     "      logicaldrive 2 (5.4 TB, RAID 5, Recovering, 31% complete)",
     "      [====>................]  resync = 21.0% (205000000/976630464) finish=99.1min speed=129000K/sec",
     "    Rebuild Status : 12% complete",
+    " 3: cs:SyncSource ro:Primary/Secondary ds:UpToDate/Inconsistent C r-----",
 )
 WORKS = (
     "| `- 7:0:0:3 sdm 8:192 active ready running",
@@ -54,6 +58,8 @@ WORKS = (
     "197 Current_Pending_Sector  0x0032   100   100   000    Old_age   Always       -       0",
     "  60 00 08 a0 71 3c 40 00  12d+01:02:03.004  READ FPDMA QUEUED",
     "Elements in grown defect list: 0",
+    " 3: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----",
+    "Status: Connected",
     "             State : clean",
     "Predictive Failure Count: 0",
     "      logicaldrive 2 (5.4 TB, RAID 5, OK)",
