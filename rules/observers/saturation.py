@@ -458,6 +458,9 @@ USED_UP_PCT, SWAP_FULL_PCT = 2.0, 90.0
 """Available part of the memory up to which, and used part of the swap from which, nothing is left to give out: the kernel keeps about
 1 % for itself (min_free_kbytes), and what it reads of programs it must read again."""
 
+SHORT_PCT = 10.0
+"""Available part of the memory up to which a used swap tells of a shortage that is still there."""
+
 SWAP_USED = Measure(
     "swap_used_pct",
     pl.col("value"),
@@ -531,7 +534,12 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         yield replace(one, lines=(*one.lines, *more), seen=full)
     yield from sightings(_paging_spaces(rows), [PAGING_SPACE], ["space"])
     swap = _swap(rows)
-    yield from sightings(swap, [SWAP_USED])
+    left = joined.filter(pl.col("name") == FREE[0]).group_by("artifact_id")
+    part = left.agg((100.0 * pl.col("value") / pl.col("total")).median().alias("left")).collect(engine="streaming")
+    short = set(part.filter(pl.col("left") <= SHORT_PCT)["artifact_id"])
+    for one in sightings(swap, [SWAP_USED]):
+        # With memory to give out, what lies in swap is what nobody has wanted for long.
+        yield one if one.lines[0].artifact in short else replace(one, seen=())
     used = swap.group_by("artifact_id").agg(pl.col("value").median(), pl.col("total").min(), pl.col("line_no").last())
     by_artifact = {row["artifact_id"]: row for row in used.collect(engine="streaming").iter_rows(named=True)}
     for one in sightings(joined.filter(pl.col("name") == FREE[0]), [AVAILABLE]):

@@ -310,3 +310,8 @@ def test_a_host_that_has_neither_memory_nor_swap_left(
 @pytest.mark.parametrize(("left", "normal"), [(1600.0, True), (1400.0, False)])
 def test_the_used_part_of_the_swap_of_a_list_of_memory(left: float, normal: bool) -> None:
     assert seen(meminfo=memory(4000.0, 3000.0, left))["swap_used_pct"].normal is normal
+
+
+@pytest.mark.parametrize(("available", "known"), [(490.0, True), (510.0, False)])
+def test_a_full_swap_of_a_host_with_memory_to_give_out_names_nothing(available: float, known: bool) -> None:
+    assert bool(seen(meminfo=memory(available, 3000.0, 30.0))["swap_used_pct"].seen) is known
