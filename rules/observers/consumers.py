@@ -83,6 +83,8 @@ HOLDERS = {
 """What holds memory, with the part from which it stands out: the kernel's own needs little, programs and caches may have
 all of it and are only told."""
 
+NO_UNIT = " (no unit is printed)"
+
 PRINTED = {"BuffCache": "buff/cache"}
 """How tools print what /proc/meminfo has no name for."""
 
@@ -361,7 +363,8 @@ def _states(case: CaseTables) -> Iterator[Sighting]:
 def _memory(case: CaseTables) -> Iterator[Sighting]:
     """Yield what holds the memory of a host, by the figures of /proc/meminfo and their like."""
     columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value"]
-    unit = pl.col("unit").fill_null("kb").replace("kb", "kB")  # what is counted in pages is never told as kB
+    # What is counted in pages is never told as kB, nor what a tool such as free prints without a unit.
+    unit = pl.col("unit").fill_null("").replace("kb", "kB")
     rows = case.scan("meminfo", [*columns, "unit"], pl.col("value") >= 0).with_columns(unit)
     key = ["artifact_id", "part", "sample", "unit"]
     whole = rows.filter(pl.col("name").is_in(TOTALS)).group_by(key).agg(pl.col("value").max().alias("all"))
@@ -382,7 +385,7 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
         yield Sighting(
             "consumer",
             who,
-            f"{who} {holds} {figure(row['value'], row['unit'])}, {figure(100 * share, '%')} of the memory",
+            f"{who} {holds} {figure(row['value'], row['unit'])}{NO_UNIT if not row['unit'] else ''}, {figure(100 * share, '%')} of the memory",
             row["name"],
             row["value"],
             row["unit"],

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from rules.derived.derived_table import CaseTables
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure
 from rules.observers.samples import KEYS, SERIES, Beside, Measure, sampled, sightings
 from rules.signatures.signatures import Seen
@@ -443,7 +443,7 @@ AVAILABLE = Measure(
     "memory",
     low=True,
     seen=({"counter": "free_memory_pct"},),
-    beside=(Beside("value", "kB", "there were at least {value} of it", least=True),),
+    beside=(Beside("kb", "kB", "there were at least {value} of it", least=True),),
 )
 
 ONLY_FREE = replace(
@@ -512,8 +512,8 @@ def _memory(case: CaseTables) -> Iterator[Sighting]:
     """Yield the free part of memory, of what is available without writing anything out where that is printed."""
     rows = case.scan(
         "meminfo",
-        ["artifact_id", "host", "phase", "clock", "part", "sample", "line_no", "line_end", "t_local", "name", "value"],
-    )
+        [*PLACE_COLUMNS, "part", "sample", "line_no", "line_end", "t_local", "name", "value", "unit"],
+    ).with_columns(pl.when(pl.col("unit") == "kb").then("value").alias("kb"))  # free does not print its unit
     keys = ["artifact_id", "host", "phase", "clock", "part", "sample"]
     whole = rows.filter(pl.col("name") == "MemTotal").select(*keys, pl.col("value").alias("total"))
     free = rows.filter(pl.col("name").is_in(FREE)).with_columns(

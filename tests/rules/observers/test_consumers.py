@@ -138,12 +138,15 @@ def test_empty() -> None:
 
 def test_the_kernel_holds_little_programs_may_hold_all() -> None:
     values = {"MemTotal": 1000.0, "SUnreclaim": 480.0, "PageTables": 49.0, "AnonPages": 900.0}
-    rows = [{"line_no": n, "part": 1, "sample": 1, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 1)]
+    row = {"part": 1, "sample": 1, "unit": "kb"}
+    rows = [{**row, "line_no": n, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 1)]
     made = {s.subject: s for s in observe(Case.of_tables({"meminfo": rows}))}
     assert made["SUnreclaim"].headline == "SUnreclaim holds 480 kB, 48 % of the memory"
     assert [name for name, s in made.items() if not s.normal] == ["SUnreclaim"]
     assert made["SUnreclaim"].share == 1.0
     assert "MemTotal" not in made
+    unitless = observe(Case.of_tables({"meminfo": [{**row, "unit": None} for row in rows]}))
+    assert "SUnreclaim holds 480 (no unit is printed), 48 % of the memory" in [s.headline for s in unitless]
 
 
 def test_processes_of_one_program_are_told_together_with_their_parent() -> None:

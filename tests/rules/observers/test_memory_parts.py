@@ -13,7 +13,8 @@ from rules.observers.observer import Sighting
 
 
 def meminfo(**values: float) -> list[Sighting]:
-    rows = [{"line_no": n, "sample": 1, "part": 1, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 2)]
+    row = {"sample": 1, "part": 1, "unit": "kb"}
+    rows = [{**row, "line_no": n, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 2)]
     return list(observe(Case.of_tables({"meminfo": rows})))
 
 

@@ -144,7 +144,8 @@ def test_swapping_is_told_with_what_was_free() -> None:
 
 
 def left(**values: float) -> Sighting:
-    rows = [{"line_no": n, "sample": 1, "part": 1, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 2)]
+    row = {"sample": 1, "part": 1, "unit": "kb"}
+    rows = [{**row, "line_no": n, "name": k, "value": v} for n, (k, v) in enumerate(values.items(), 2)]
     (made,) = observe(Case.of_tables({"meminfo": rows}))
     return made
 
