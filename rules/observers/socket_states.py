@@ -1,6 +1,7 @@
 """What listings of sockets show: queues in which bytes or connections wait, and states in which many sockets stand.
 
-Standing out: a listening socket with as many connections as its queue takes (ss prints the limit as Send-Q), bytes of 32 kB
+Standing out: a listening socket with as many connections as its queue takes (ss prints the limit as Send-Q; where netstat prints none,
+`MANY` that wait stand out), bytes of 32 kB
 and more that a program has not read or a peer has not taken, any bytes of a connection whose time-out was doubled twice and
 more for want of an acknowledgement (ss -i: backoff), connection attempts that are not answered (SYN_SENT, ten of
 SYN_RECV), ten sockets of one end whose peer has closed (CLOSE_WAIT), and a thousand in TIME_WAIT. Normal: less; the state
@@ -77,6 +78,13 @@ SAME = {
 }
 """States under the name of another tool."""
 
+OVER = frozenset((51, 101, 129, 201, 257, 512, 513, 1025, 2049, 4097))
+"""Connections in a queue that is full: Linux takes one more than the limit (50 of Java, 100 of Tomcat, 128 and 4096 of the kernel, 511
+of nginx, Redis and Node.js)."""
+
+UNACCEPTED = 50
+"""Minimum number of connections in a queue of an unknown limit from which the program is what does not accept."""
+
 CITED = 5
 """Maximum number of sockets of a group that are cited."""
 
@@ -122,6 +130,7 @@ def _queues(rows: pl.LazyFrame) -> Iterator[Sighting]:
             float(row["sendq"]),
             "what the queue takes",
         )
+    yield from _unaccepted(rows.filter(listens & (pl.col("sendq").fill_null(0) == 0)))
     # A socket of UDP has no peer until it is connected; other such sockets (netlink, packets) have no port.
     datagrams = ((pl.col("proto").fill_null("") == "udp") | (pl.col("state") == "UNCONN")).fill_null(value=False)
     connected = ~listens & (pl.col("peer_port").is_not_null() | (datagrams & pl.col("local_port").is_not_null()))
@@ -145,6 +154,25 @@ def _queues(rows: pl.LazyFrame) -> Iterator[Sighting]:
                 "a queue that drains",
                 event="bytes-unread" if slow else None,
             )
+
+
+def _unaccepted(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield the queues of netstat, which prints no limit: many that wait, or one more than a usual limit takes, are those of a program
+    that does not accept.
+    """
+    for row in _longest(rows.filter(pl.col("recvq") >= pl.min_horizontal(MANY, min(OVER))), "recvq"):
+        full = row["recvq"] in OVER
+        limit = f"; its queue takes {row['recvq'] - 1:,}, as many programs ask for" if full else ""
+        yield _sighting(
+            row,
+            _end(row, "local"),
+            f"{row['recvq']:,} connections wait at {_end(row, 'local')} that nobody has accepted{limit}",
+            "accept_queue" if full or row["recvq"] >= UNACCEPTED else "accept_waiting",
+            "count",
+            row["recvq"],
+            float(row["recvq"] - 1 if full else UNACCEPTED),
+            "what the queue takes" if full else "connections of a moment",
+        )
 
 
 def _same_end(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -28,6 +28,10 @@ OBSERVER = Observer(
 FELT_PCT = 10.0
 """Share of the periods in percent from which people feel it (the default of the rule throttled-by-quota)."""
 
+DECIDES_PCT, DECIDES = 25.0, 0.5
+"""Share of the periods in percent from which the quota is what a group waits for, and the weight that it then has: who is stopped in
+every fourth period of 0.1 s meets that in most requests longer than 0.3 s."""
+
 LEAST_PERIODS = 10.0
 """Minimum number of periods: ten of the usual length are a second, and fewer are one burst."""
 
@@ -96,7 +100,7 @@ def _told(case: CaseTables, held: dict[str, dict[str, Any]]) -> Iterable[Sightin
         t_to=row["t_to"],
         against="periods that people feel",
         against_value=FELT_PCT,
-        share=share,
+        share=max(share, DECIDES) if share * 100 >= DECIDES_PCT else share,
         seen=({"counter": "nr_throttled", "group": "cgroup"},) if stands else (),
         normal=not stands,
         beside=quota,

@@ -1,7 +1,8 @@
 """What iperf measured: the rate of a path, lost datagrams, segments sent again, and intervals in which nothing went through.
 
 Standing out: datagrams lost (`DECIDES_PCT` or more), segments sent again (`AGAIN_PCT` or more of those sent), intervals without a byte
-between others, and streams side by side of which one had `TIMES` times the rate of another. Normal: the rate itself, which is kept as a
+between others (`IN_A_ROW` of them on end: the path stood still),
+and streams side by side of which one had `TIMES` times the rate of another. Normal: the rate itself, which is kept as a
 measure: whether it is what the link should carry, only its speed tells. A sender of UDP that sends more than the path carries loses the
 rest by design, so that its loss alone names no cause outright.
 Worked example: `900/2500 (36%)` over 5 s: "900 of 2,500 datagrams were lost: 36 %".
@@ -48,20 +49,32 @@ EMPTY = 2
 """Minimum number of intervals without a byte."""
 
 EMPTY_SHARE = 0.4
+"""Share of single empty intervals: a sender that pauses, or an interval shorter than a round trip, looks the same."""
+
+IN_A_ROW, IN_A_ROW_S = 3, 2.5
+"""Minimum number of empty intervals in a row, and their seconds, from which the path itself stood still: a sender that waits for its
+timer of 0.2 s (RFC 6298) tries several times in it."""
+
+STOOD_SHARE = 0.6
+
+WINDOW = 2 * 1448.0
+"""Minimum window in bytes of a sender that has more than one segment on its way."""
 
 _STREAM = re.compile(
     r"\[ *(?P<id>[0-9]+|SUM)\](?:\[[TR]X-[CS]\])? +(?P<begin>[0-9.]+) *- *(?P<end>[0-9.]+) +sec +(?P<size>[0-9.]+) (?P<su>[KMGT]?)Bytes"
     r" +(?P<rate>[0-9.]+ (?P<ru>[KMGT]?)bits/sec)(?P<rest>.*)"
 )
 _LOST = re.compile(r"(?P<lost>[0-9]+)/ *(?P<all>[0-9]+) +\((?P<pct>[0-9.e+-]+)%\)")
-_AGAIN = re.compile(r"^ +(?P<again>[0-9]+)(?: |$)")
+_AGAIN = re.compile(r"^ +(?P<again>[0-9]+)(?: +(?P<window>[0-9.]+) (?P<wu>[KMGT]?)Bytes\b| |$)")
 _POWERS = {"": 1.0, "K": 1024.0, "M": 1024.0**2, "G": 1024.0**3, "T": 1024.0**4}
 _RATES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A line of a stream: bytes, bits per second, segments sent again or datagrams lost of all, as far as they are printed."""
+    """A line of a stream: bytes, bits per second, segments sent again or datagrams lost of all, bytes of the sender's window, as far as
+    they are printed.
+    """
 
     stream: str
     begin: float
@@ -73,6 +86,7 @@ class Interval:
     again: int | None
     lost: tuple[int, int] | None
     line: int
+    window: float | None = None
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -104,6 +118,7 @@ def _interval(text: str, line: int) -> Interval | None:
         int(again["again"]) if again and not lost else None,
         (int(lost["lost"]), int(lost["all"])) if lost else None,
         line,
+        float(again["window"]) * _POWERS[again["wu"]] if again and again["window"] else None,
     )
 
 
@@ -181,26 +196,54 @@ def _again(row: dict[str, Any], wholes: list[Interval]) -> Iterator[Sighting]:
 
 
 def _empty(row: dict[str, Any], made: list[Interval], widest: float) -> Iterator[Sighting]:
-    """Yield that intervals of one stream had no byte although others had."""
+    """Yield that intervals of one stream had no byte although others had, and whether it stood for seconds on end."""
     parts = [i for i in made if i.end - i.begin < 0.9 * widest and i.stream != "SUM" and not i.side]
+    parts = parts or [
+        i for i in made if i.stream != "SUM" and not i.side
+    ]  # a run that was stopped has no line of the whole
     empty = [i for i in parts if i.size == 0]
     if len(empty) < EMPTY or len(empty) == len(parts):
         return
+    longest = _in_a_row(parts)
+    lasted = sum(i.end - i.begin for i in longest)
+    stood = len(longest) >= IN_A_ROW and lasted >= IN_A_ROW_S
+    narrow = stood and all(i.window is not None and i.window < WINDOW for i in longest[:-1])
+    text = f"nothing went through in {len(empty):,} of {len(parts):,} intervals"
+    text += f", {figure(lasted, 's')} of them on end" if stood else ""
+    if narrow:
+        text += f"; the sender's window was one segment ({(longest[0].window or 0.0) / 1024:.2f} KBytes)"
+    event = "path-stood-still" if stood else "path-stands-still"
     yield Sighting(
         "stall",
         "iperf",
-        f"nothing went through in {len(empty):,} of {len(parts):,} intervals",
+        text,
         "empty_count",
         float(len(empty)),
         "count",
-        tuple(Lines(row["artifact_id"], i.line, i.line, "no byte") for i in empty[:5]),
+        tuple(
+            Lines(row["artifact_id"], i.line, i.line, "0.00 bits/sec: no byte")
+            for i in (longest if stood else empty)[:5]
+        ),
         **place(row),
         against="all intervals",
         against_value=float(len(parts)),
-        share=EMPTY_SHARE,
+        share=STOOD_SHARE if stood else EMPTY_SHARE,
         n=len(empty),
-        seen=({"event": "path-stands-still"},),
+        seen=({"event": event},),
     )
+
+
+def _in_a_row(parts: list[Interval]) -> list[Interval]:
+    """Return the longest run of empty intervals of one stream that came after bytes."""
+    longest: list[Interval] = []
+    for stream in dict.fromkeys(i.stream for i in parts):
+        run: list[Interval] = []
+        carried = False
+        for one in (i for i in parts if i.stream == stream):
+            run = [*run, one] if one.size == 0 and carried else []
+            carried |= one.size > 0
+            longest = max(longest, run, key=len)
+    return longest
 
 
 def _apart(row: dict[str, Any], wholes: list[Interval]) -> Iterator[Sighting]:

@@ -166,3 +166,18 @@ def test_a_run_with_an_end_is_told_once() -> None:
     series = [{"line_no": n, "series": "ping", "contiguous": "broken" if n == 2 else "proven"} for n in (1, 2, 3, 4)]
     made = list(observe(Case.of_tables({"conn_times": series, "counters": runs(("db1", 84, 5, 4))})))
     assert [s.headline for s in made] == ["db1 answered 4 of 5 pings of 84 bytes: 20 % lost"]
+
+
+def test_the_display_of_mtr_without_a_report() -> None:
+    pasted = """\
+                                       Packets               Pings
+ Host                                Loss%   Snt   Last   Avg  Best  Wrst StDev
+ 1. gw.one.example                    0.0%    40    0.5   0.6   0.4   2.1   0.3
+ 2. core.two.example                 20.0%    40    9.5   9.6   8.4  12.1   0.9
+10. web.two.example                  25.0%    40   30.5  31.9  29.4  94.1   9.3
+"""
+    rows = read_bytes(pasted.encode()).tables["rows"].to_dicts()
+    (made,) = observe(Case.of_tables({"rows": rows}))
+    assert (
+        made.headline == "web.two.example, the last of 3 hops, lost 25 % of 40 packets; loss begins at core.two.example"
+    )

@@ -154,3 +154,23 @@ def test_a_connection_that_sends_much_again_has_a_path_that_loses() -> None:
 @pytest.mark.parametrize(("sent", "again"), [(50e6, 0.5e6), (20e3, 5e3)])
 def test_a_little_sent_again_or_a_young_connection_says_nothing(sent: float, again: float) -> None:
     assert with_figures(bytes_sent=sent, bytes_retrans=again) == []
+
+
+@pytest.mark.parametrize(
+    ("waiting", "name", "says"),
+    [
+        (101, "accept_queue", "; its queue takes 100, as many programs ask for"),
+        (70, "accept_queue", ""),
+        (30, "accept_waiting", ""),
+    ],
+)
+def test_a_queue_whose_limit_netstat_does_not_print(waiting: int, name: str, says: str) -> None:
+    (made,) = seen(socket(state="LISTEN", recvq=waiting, local_port=8009, peer_ip=None, peer_port=None, comm="java"))
+    assert (made.name, made.value) == (name, float(waiting))
+    assert made.headline == (
+        f"{waiting} connections wait at 10.0.0.1:8009 that nobody has accepted{says}, program java"
+    )
+
+
+def test_a_few_connections_that_wait_for_a_moment_are_normal() -> None:
+    assert seen(socket(state="LISTEN", recvq=7, sendq=0, peer_ip=None, peer_port=None)) == []

@@ -8,7 +8,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.observer import Sighting
-from rules.observers.throttled_periods import observe
+from rules.observers.throttled_periods import DECIDES, observe
 
 
 def stat(periods: float, throttled: float, time: float, **more: Any) -> list[dict[str, Any]]:
@@ -65,3 +65,9 @@ def test_a_limit_as_number_of_processors() -> None:
     (made,) = seen(stat(100, 60, 1e9), params)
     assert made.beside == "its quota is the time of 1 processor"
     assert made.seen == ({"counter": "nr_throttled", "group": "cgroup"},)
+
+
+@pytest.mark.parametrize(("throttled", "share"), [(250, DECIDES), (240, 0.24), (700, 0.7)])
+def test_every_fourth_period_decides(throttled: int, share: float) -> None:
+    (made,) = seen(stat(1000, throttled, 8e9))
+    assert (made.normal, made.share) == (False, share)

@@ -6,7 +6,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.observer import Sighting
-from rules.observers.throughput import AGAIN_PCT, SEGMENT, TIMES, observe
+from rules.observers.throughput import AGAIN_PCT, SEGMENT, STOOD_SHARE, TIMES, observe
 from tests.parsers.formats.evidence import read_bytes
 
 HEAD = "[ ID] Interval           Transfer     Bitrate         Retr\n"
@@ -63,3 +63,31 @@ def test_uneven_streams(rate: float, n: int) -> None:
     assert [s.headline for s in made if s.kind == "streams"] == [
         f"stream 5 had 100 Mbits/sec, stream 7 beside it {rate:g} Mbits/sec"
     ] * n
+
+
+def interval(n: int, size: str, window: str = "") -> str:
+    return f"[  5]   {n}.00-{n + 1}.00   sec  {size}/sec{window}"
+
+
+BYTES, NONE = "9.50 MBytes  79.7 Mbits", "0.00 Bytes  0.00 bits"
+
+
+@pytest.mark.parametrize(
+    ("window", "says"),
+    [
+        ("    1   1.41 KBytes", "; the sender's window was one segment (1.41 KBytes)"),
+        ("    0   92.0 KBytes", ""),
+        ("", ""),
+    ],
+)
+def test_a_path_that_stands_for_seconds(window: str, says: str) -> None:
+    (stall, *_) = seen(*(interval(n, BYTES if n in (0, 1, 5) else NONE, window) for n in range(6)))
+    assert stall.headline == f"nothing went through in 3 of 6 intervals, 3.000 s of them on end{says}"
+    assert (stall.seen, stall.share) == (({"event": "path-stood-still"},), STOOD_SHARE)
+    assert [line.line_from for line in stall.lines] == [4, 5, 6]
+
+
+@pytest.mark.parametrize("empty", [(1, 3), (0, 1), (1, 2)])
+def test_pauses_and_a_late_begin_are_not_a_path_that_stands(empty: tuple[int, ...]) -> None:
+    stalls = [s for s in seen(*(interval(n, NONE if n in empty else BYTES) for n in range(5))) if s.kind == "stall"]
+    assert [s.seen for s in stalls] == [({"event": "path-stands-still"},)]

@@ -74,6 +74,31 @@ def test_an_entry_with_several_keys_wins_over_one_with_fewer() -> None:
     assert recognise(stack="no_such_function_at_all") == ()
 
 
+LIKE: list[tuple[str, str]] = [
+    ("packets-dropped", "connect to mx.two.example[192.0.2.25]:25: Connection timed out"),
+    ("packets-dropped", 'Get "https://192.0.2.7:8443/a": dial tcp 192.0.2.7:8443: i/o timeout'),
+    ("packets-dropped", "java.net.SocketTimeoutException: connect timed out"),
+    ("packets-dropped", "npm ERR! reason: connect ETIMEDOUT 192.0.2.7:443"),
+    (
+        "packets-dropped",
+        "upstream timed out (110: Connection timed out) while connecting to upstream, client: 192.0.2.3",
+    ),
+    ("packets-dropped", "Server be_shop/s2 is DOWN, reason: Layer4 timeout, check duration: 2001ms."),
+    ("proxy-wait", "upstream timed out (110: Connection timed out) while sending request to upstream"),
+    ("service-timeout", "java.net.SocketTimeoutException: Read timed out"),
+    ("port-exhaustion", "dial tcp 192.0.2.9:6379: connect: cannot assign requested address"),
+    ("rate-limited", 'throttled for operation DisksGet with reason "client throttled"'),
+    ("rate-limited", "received prior goaway: code: ENHANCE_YOUR_CALM"),
+    ("quota-reached", "Error 403: Quota exceeded for quota metric 'Reads' and limit 'Reads per day'"),
+]
+"""Texts beside the examples of entries whose programs word one thing in several ways."""
+
+
+@pytest.mark.parametrize(("mechanism", "text"), LIKE)
+def test_other_programs_say_the_same(mechanism: str, text: str) -> None:
+    assert recognise(log=text)[0].mechanism == mechanism
+
+
 UNLIKE = [
     ("file-system-full", {"log": "FATAL:  could not create semaphores: No space left on device"}),
     ("file-system-full", {"log": "inotify_add_watch(4, /srv) failed: No space left on device"}),

@@ -3,7 +3,7 @@ r"""Lines without a stamp by which run-times and tools of builds say that someth
 An exception with its message (Java, .NET, Python, Ruby, Node.js), a panic of Go or Rust, an end of V8, Python or the Java machine, a
 report of a sanitizer, a step of make, ninja, npm, Gradle or BuildKit that failed, an alarm of Puma, a warning of Node.js, a line of a
 collector without any stamp, a reason in the JSON of a service's reply,
-a line of Ceph's health.
+a line of Ceph's health, a warning of Kubernetes, an answer that refuses.
 
     >>> severity_of_program("Caused by: java.net.ConnectException: Connection refused")
     'error'
@@ -57,6 +57,22 @@ _REPLIED = re.compile(
 )
 """What a service says in the JSON of its reply: an exception by its name, or a member whose name says that it is a reason."""
 
+_EVENT = re.compile(
+    r"[ \t]*(?:\S{1,20}[ \t]{1,8}){0,2}Warning[ \t]{1,16}(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|BackOff|Unhealthy|Failed|Evicted|Preempted)"
+    r"[ \t]{1,16}\S.*"
+)
+"""A warning among the events of Kubernetes, without the heading of their table."""
+
+_STATUS = re.compile(
+    r"(?:[<] |[ \t]*)HTTP/[0-9.]{1,3} (?:408|425|429|5[0-9]{2})(?: [A-Za-z -]{2,60})?[ \t]*"
+    r"|(?:googleapi|[\w.-]{1,60}): Error [45][0-9]{2}: .+"
+    r"|[ \t]*(?:An error occurred|botocore\.\S+: An error occurred) \([A-Za-z.]{3,80}\) when calling the .+"
+    r"|[ \t]*- Quota '[^']{1,60}' exceeded\..*"
+    r"|(?:[A-Z][a-z]{2,7}) \"https?://[^\"]{1,300}\": .+"
+    r"|(?:[\w .:-]{1,60}: )?rpc error: code = (?:Unavailable|DeadlineExceeded|ResourceExhausted|Internal|Aborted) desc = .+"
+)
+"""An answer of a server that could not serve, or would not yet, as a client prints it."""
+
 _WHY = re.compile(
     r"(?i)\b(?:rejected|refused|timed? ?out|timeout|too large|too many|exceed(?:s|ed)|unavailable|exception|fail(?:ed|ure|s)?|cannot|could not"
     r"|unable to|overload(?:ed)?|throttl(?:ed|ing)|deadlock|exhausted|denied|no space|out of memory|not available|circuit.?breaker|unhealthy)\b"
@@ -68,6 +84,7 @@ _COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
 _MAYBE = re.compile(
     r"\] ! |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|GC\("
     r"|HEALTH_|\[WRN\]|are blocked > |have slow req|^[ \t]*(?:pg|osd|mds)[ .]"
+    r"|Warning[ \t]|HTTP/[0-9]|An error occurred \(|- Quota '|\"https?://|rpc error:"
     r"|_exception|\"(?i:reason|error|errors|message|details?|error_description|cause|fault|errmsg)\"[ \t]?:"
 )
 """What some part of any of these lines looks like; most lines have none of it."""
@@ -88,6 +105,10 @@ def severity_of_program(line: str) -> str | None:
     ('error', None)
     >>> severity_of_program("9 ops are blocked > 65.536 sec on osd.4"), severity_of_program("osd.4 is up")
     ('warning', None)
+    >>> severity_of_program("  Warning  FailedMount  9s (x3 over 1m)  kubelet  Unable to attach"), severity_of_program("HTTP/1.1 429 Too Many Requests")
+    ('warning', 'error')
+    >>> severity_of_program("HTTP/1.1 200 OK"), severity_of_program("Warning signs were seen before"), severity_of_program("Warning  This is late")
+    (None, None, None)
     >>> severity_of_program('    "[shard_lock_exception] rejected: lock is held"')
     'error'
     """
@@ -98,7 +119,9 @@ def severity_of_program(line: str) -> str | None:
         return "fatal"
     if _FAILED.fullmatch(text):
         return "error"
-    if _WARNED.fullmatch(text):
+    if _STATUS.fullmatch(text):
+        return "error"
+    if _WARNED.fullmatch(text) or _EVENT.fullmatch(text):
         return "warning"
     if _COLLECTOR.fullmatch(text):
         return "info"

@@ -60,7 +60,7 @@ _BEFORE = re.compile(
 )
 """What stands before a stamp: a container (docker compose), a severity and a thread (logback, as Cassandra has it), or only
 four blanks (Consul, Nomad) or the numbers of a process: of Redis (`7:M`), of NATS (`[7]`), of a thread of Sybase (`00:0002:00000:00007:`)."""
-_UPTIME = re.compile(r"\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
+_UPTIME = re.compile(r"(?:(?:[\w.-]{1,60} )?kernel: )?\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
 """Seconds since the start: of the kernel, of a run-time's log."""
 _RUNTIME = re.compile(
     r"gc [0-9]{1,9} @(?P<go_s>[0-9]{1,9}\.[0-9]{1,6})s [0-9]{1,3}%: |(?P<java_s>[0-9]{1,9}\.[0-9]{3}): \["
@@ -264,6 +264,15 @@ ADVICE = re.compile(
 )
 """Words by which a person says what could be, not what is."""
 
+_STRERROR = (
+    r"Resource temporarily unavailable|Cannot allocate memory|Too many open files|No space left on device|Disk quota exceeded"
+    r"|Connection (?:refused|timed out|reset by peer)|Operation timed out|Broken pipe|No route to host|Network is unreachable|Host is down"
+    r"|Cannot assign requested address|Address already in use|Temporary failure in name resolution|Name or service not known"
+    r"|No buffer space available|Input/output error|Stale (?:NFS )?file handle|Device or resource busy|Text file busy"
+    r"|Transport endpoint is not connected|Resource deadlock avoided|No child processes|Argument list too long|Too many links"
+)
+"""What strerror(3) says of errors that end a call, whoever prints it behind a colon or in brackets."""
+
 COMPLAINT = re.compile(
     r"(?:\^[A-Z])?[ \t]*(?:\S{1,60}: )?\[?(?i:(?P<severity>error|warning|fatal|panic|critical|severe))\]?(?:[ ]?[:\]!]| [0-9]+ \()"
     r"|[ \t]*[A-Z]{2,6}-[0-9]{3,6}: |[ \t]*\(error\) [A-Z]{2,20} |[0-9]{1,3}\. [a-z-]{2,40}: [0-9]{1,9} latency spikes "
@@ -290,6 +299,7 @@ COMPLAINT = re.compile(
     r"|[ \t]*tuples: [0-9]+ removed, [0-9]+ remain, [1-9][0-9]{3,} are dead but not yet removable"
     r"|[ \t]*(?:DETAIL: +)?[1-9][0-9]{3,} dead row versions cannot be removed yet"
     r"|[ \t]*removable cutoff: [0-9]+, which was [1-9][0-9]* XIDs old"
+    rf"|[^\"'<>]{{0,160}}?(?:: |[(\[])(?:{_STRERROR})"
     r"|[ \t]*(?:Reason: +(?:OOMKilled|CrashLoopBackOff|Error|Evicted|ContainerCannotRun|DeadlineExceeded)|Exit Code: +[1-9][0-9]*)[ \t]*$"
 )
 """Lines without a stamp by which a program says that something went wrong."""

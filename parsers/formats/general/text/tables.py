@@ -42,7 +42,7 @@ FOOTER = re.compile(
 )
 """Line with which a client of a database counts the rows above it."""
 
-_MTR = re.compile(r"[ \t]*(?P<host>HOST: \S+)[ \t]+(?P<columns>Loss%[ \t]+Snt(?:[ \t]+[A-Z][A-Za-z]+)*)[ \t]*")
+_MTR = re.compile(r"[ \t]*(?P<host>HOST: \S+|Host)[ \t]+(?P<columns>Loss%[ \t]+Snt(?:[ \t]+[A-Z][A-Za-z]+)*)[ \t]*")
 _HOP = re.compile(
     r"[ \t]*(?P<n>[0-9]{1,3})\.(?:\|--)?[ \t]*(?:AS(?:[0-9]+|\?\?\?)[ \t]+)?(?P<host>\S+)[ \t]+(?P<loss>[0-9]{1,3}(?:\.[0-9]+)?%?)"
     r"(?P<figures>(?:[ \t]+[0-9]+(?:\.[0-9]*)?)+)[ \t]*"

@@ -182,10 +182,22 @@ def test_a_date_above_is_the_time_of_what_follows():
         "tree connect failed: NT_STATUS_IO_TIMEOUT",
         "ABC-00020: full",
         "relay.service: Main process exited, code=exited, status=203/EXEC",
+        "Loading the new rules: fork() failed: Resource temporarily unavailable",
+        "relay 7 of 9 gave up (Connection refused)",
     ],
 )
 def test_a_complaint_without_a_stamp_is_of_a_log(line):
     assert [row["text"] for row in tables_of(f"{line}\n")["logs"]] == [line]
+
+
+def test_a_line_of_the_kernel_without_the_stamp_of_its_log():
+    (row,) = tables_of("app7 kernel: [ 4711.250000] nf_conntrack: table full, dropping packet\n")["logs"]
+    assert (row["t_local"], row["text"]) == (4711.25, "nf_conntrack: table full, dropping packet")
+
+
+def test_a_warning_of_kubernetes_without_its_heading():
+    line = "  Warning  FailedMount  9s (x4 over 2m)  kubelet  MountVolume.SetUp failed for volume data. Retry later."
+    assert [(r["severity"], r["text"]) for r in tables_of(f"{line}\n")["logs"]] == [("warning", line.strip())]
 
 
 def test_numbers_that_fill_their_columns_are_cells_of_their_own():
