@@ -30,6 +30,9 @@ LITTLE = 0.25
 FELT_TOGETHER_S = 1.0
 """Minimum seconds together of waits that nobody would feel one by one: 25 flushes of 6 ms are what flushes take."""
 
+REPEATED = 2
+"""Minimum number of times that somebody waited for the other end."""
+
 FELT_SHARE = 0.2
 """Minimum part of a resource that is large enough to be felt."""
 
@@ -122,13 +125,13 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
     """Return the explanation that is a lead, with its rivals, or None.
 
     A wait for somebody else (`follow`) is one only if nothing else is, and if a name says who that is (a database, a
-    directory): a lead to a layer, not to a reason. What another lead brings along is not one beside it. A rival is named
+    directory, the server behind a proxy): a lead to a layer, not to a reason. What another lead brings along is not one beside it. A rival is named
     or seen twice too, or is heavier. If none is sure, see `_alone`.
     """
     sure = [o for o in made if o.felt and not o.against and (o.named or o.independent)]
     fitting = [o for o in made if o in sure or (o.felt and not o.against and o.weight >= HALF)]
     able = [o for o in sure if _together(o, fitting) >= HALF]
-    able = [o for o in able if not o.mechanism.follow] or [o for o in able if o.layer != o.mechanism.layer]
+    able = [o for o in able if not o.mechanism.follow] or [o for o in able if _says_who(o)]
     brought = {name for o in able for name in o.mechanism.brings}
     able = [o for o in able if o.mechanism.mechanism not in brought]
     for one in able:
@@ -142,6 +145,15 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
         names = tuple(o.mechanism.is_ for o in others) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)
         return replace(one, rivals=names)
     return None if able else _alone(made)
+
+
+def _says_who(one: Explanation) -> bool:
+    """Return whether a wait for somebody else names the other end: by what was asked, or because it is of such a kind.
+
+    One that may have been a single hiccup of the other end says too little.
+    """
+    repeated = (one.best["n"] or 0) >= REPEATED or (one.best["seconds"] or 0.0) >= FELT_TOGETHER_S
+    return one.layer != one.mechanism.layer or (one.mechanism.far_end and repeated)
 
 
 def _alone(made: Sequence[Explanation]) -> Explanation | None:

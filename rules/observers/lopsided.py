@@ -4,12 +4,14 @@ Standing out: of at least two that share, one takes at least twice its even shar
 the whole is worth it (a processor that is 80 % busy, a device with requests). Normal: even shares.
 Worked example: eight processors, soft interrupts 0 on seven and 97 % on the eighth: cpu 3 has 100 % of them.
 Counters of processors, queues and nodes: what each counted between its samples, else since the start.
+A device all of whose queues interrupt one processor is told once.
 Memory nodes are told by their pages: those that went to programs of another node, and a full node beside an empty one.
 Cost: one aggregation over the samples. Source: Gini and Lorenz for shares; the usual practice of looking at mpstat -P ALL.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -167,8 +169,12 @@ def _counted(case: CaseTables) -> Iterator[Sighting]:
         .collect(engine="streaming")
     )
     found: list[Sighting] = []
+    together, queues = _queues_together(rows)
+    yield from together
     for key, members in rows.group_by(keys, maintain_order=True):
         grp, name = key[-2], key[-1]
+        if (members["artifact_id"][0], name) in queues:
+            continue
         what = " ".join(str(x) for x in (grp, name) if x)
         least = MOVED if members["n"].max() > 1 else COUNTED  # type: ignore[operator]  # a count of rows
         named = Shared(what, pl.col("value"), "count", least, {"counter": f"one_of_{name}"})
@@ -176,6 +182,57 @@ def _counted(case: CaseTables) -> Iterator[Sighting]:
         total = f"{top['item']} stands at {figure(top['total'], 'count')}" if top["n"] > 1 else None
         found += (replace(s, beside=total) for s in _largest(members.rename({"item": "member"}), named))
     yield from sorted(found, key=lambda s: -(s.share or 0.0))[:MOST_COUNTED]
+
+
+QUEUE = re.compile(
+    r"[0-9]{1,4}:? (?P<device>[A-Za-z][\w.@:-]{0,30}?)(?:[-_.](?:(?i:TxRx|rx|tx|queue|input|output|req|io|ch|fp)[-_.]?)?|q)[0-9]{1,3}"
+)
+"""Name of the interrupt of one of several queues of a device: `27 eth0-TxRx-0`, `40 virtio0-input.1`, `52 nvme0q3`."""
+
+QUEUES, ALL_OF_IT, WORTH = 2, 0.95, 1e6
+"""Minimum number of queues of a device, part of their interrupts that one processor has, and interrupts of each."""
+
+
+def _queues_together(rows: pl.DataFrame) -> tuple[list[Sighting], set[tuple[int, str]]]:
+    """Return the devices all of whose queues interrupt the same processor, which queues are meant to avoid; and those queues' names."""
+    names = rows.get_column("name").unique().to_list() if rows.height else []
+    known = {name: found["device"] for name in names if (found := QUEUE.fullmatch(str(name)))}
+    of = rows.filter(pl.col("name").is_in(list(known)) & (pl.col("grp") == "interrupts"))
+    each = ["artifact_id", "part", "name"]
+    of = of.with_columns(
+        pl.col("mean").sum().over(each).alias("all"),
+        pl.len().over(each).alias("members"),
+        pl.col("name").replace_strict(known, default=None, return_dtype=pl.String).alias("device"),
+    ).filter((pl.col("members") > 1) & (pl.col("all") >= WORTH))
+    made: list[Sighting] = []
+    told: set[tuple[int, str]] = set()
+    for _, queues in of.group_by("artifact_id", "part", "device", maintain_order=True):
+        most = queues.filter(pl.col("mean") >= ALL_OF_IT * pl.col("all")).sort("line_no")
+        if queues["name"].n_unique() < QUEUES or most.height < queues["name"].n_unique() or most["item"].n_unique() > 1:
+            continue
+        row, whole = most.row(0, named=True), float(most["all"].sum())
+        made.append(
+            Sighting(
+                "lopsided",
+                f"queues of {row['device']}",
+                f"All {most.height} queues of {row['device']} interrupt {row['item']}: {figure(float(most['mean'].sum()), 'count')}"
+                f" of their {figure(whole, 'count')} interrupts, {row['members']} processors could share them",
+                "one_of_queues",
+                float(most["mean"].max()),  # type: ignore[arg-type]  # a number
+                "count",
+                tuple(Lines(row["artifact_id"], n, n, row["item"]) for n in most["line_no"].to_list()[:5]),
+                **place(row),
+                t_from=row["t_from"],
+                t_to=row["t_to"],
+                against="an even share",
+                against_value=whole / row["members"],
+                share=MOST_OF_ALL,
+                n=most.height,
+                seen=({"counter": "queues_on_one_cpu"},),
+            )
+        )
+        told |= {(row["artifact_id"], name) for name in most["name"].to_list()}
+    return made, told
 
 
 NODE = [*PLACE_COLUMNS, "node"]

@@ -220,6 +220,9 @@ STEPS: Mapping[str, tuple[str, str]] = {
 }
 """Steps of a request in order, by curl's name: the labels that mean it, and what is done until then."""
 
+FIRST_BYTE, LATE_S, TRIPS = "time_starttransfer", 1.0, 10.0
+"""Step in which a server makes its answer; from how many seconds on, and how many times the time of connecting, it is what is slow."""
+
 LOOK_UP, SLOW_LOOK_UP_S = "time_namelookup", 1.0
 """Step in which a name is looked up, and from how many seconds on it is slow: name servers answer or fail within one."""
 
@@ -298,12 +301,20 @@ def _http(case: CaseTables) -> Iterator[Sighting]:
             share=best.seconds / whole,
             of_s=whole,
             n=len(held),
-            seen=best.seen,
+            seen=({"event": "server-answers-late"},) if _server_is_late(best, row) else best.seen,
         )
 
     for parts, row in quick.values():
         if parts:
             yield _quick(parts, row)
+
+
+def _server_is_late(part: Part, row: Mapping[str, Any]) -> bool:
+    """Return whether the first byte came so late that neither a round trip nor a hiccup is the reason."""
+    begun = row["time_namelookup"] or 0.0
+    trip = max(0.0, row["time_connect"] - begun) if row["time_connect"] is not None else None
+    late = part.name == FIRST_BYTE and part.seconds >= LATE_S
+    return late and trip is not None and part.seconds >= TRIPS * trip
 
 
 def _quick(parts: Sequence[Part], row: Mapping[str, Any]) -> Sighting:

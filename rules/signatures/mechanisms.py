@@ -52,6 +52,7 @@ class Mechanism:
 
     `contradicted_by` may be empty only with a reason in `none_known`. `follow` marks a wait for somebody else (a child,
     a peer): the answer is owed at the other end, so it is followed, and a lead only where a name tells who that is.
+    `far_end`: the wait itself says who that is (the server behind a proxy, or that a request went to).
     `plain_asleep`: several asleep in it at once name it outright, though each name only fits: nobody is there in passing.
     `brings` names the mechanisms that are seen wherever this one is at work, such as paging by a full memory node.
     `ordinary`: a machine at work looks the same, so that one name which only fits is never enough for a lead.
@@ -67,6 +68,7 @@ class Mechanism:
     none_known: str | None = None
     looks_like: tuple[str, ...] = ()
     follow: bool = False
+    far_end: bool = False
     plain_asleep: bool = False
     brings: tuple[str, ...] = ()
     ordinary: bool = False

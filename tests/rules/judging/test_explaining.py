@@ -31,7 +31,8 @@ LATE = replace(NAMES, mechanism="late-answer", contradicted_by=(Contradiction("n
 NONE = replace(NAMES, mechanism="no-answer", contradicted_by=(Contradiction("an answer", mechanism="late-answer"),))
 BUSY = replace(FLUSH, mechanism="busy-machine", ordinary=True)
 ASLEEP = replace(FLUSH, mechanism="remote-file-wait", is_="a file server is slow", plain_asleep=True)
-ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, ASLEEP)
+BEHIND = replace(CHILD, mechanism="behind-a-proxy", is_="waits for the server behind a proxy", far_end=True)
+ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, ASLEEP, BEHIND)
 
 
 @pytest.fixture(autouse=True)
@@ -255,3 +256,18 @@ def test_where_nobody_is_in_passing_a_name_that_fits_is_enough(
 ) -> None:
     made = led(part(1, share, kind, observer, mechanism=mechanism, strength="shape", **more))
     assert made == (mechanism if leads else None)
+
+
+@pytest.mark.parametrize(
+    ("more", "leads"),
+    [
+        ({"n": 3}, True),
+        ({"n": 1}, False),  # a hiccup
+        ({"n": 1, "share": None, "seconds": 4.0}, True),
+    ],
+)
+def test_a_wait_whose_kind_says_who_is_waited_for(more: dict[str, Any], leads: bool) -> None:
+    wait = seen(1, "behind-a-proxy", **{"seconds": None, "of_s": 4.0, "share": 1.0, **more})
+    assert led(wait) == ("behind-a-proxy" if leads else None)
+    assert led(wait, seen(5)) == "journal-wait"  # whatever is named is no rival of it
+    assert led({**wait, "mechanism": "child-wait"}) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rules.case.case import Case
@@ -136,3 +138,25 @@ def test_what_grew_is_told_with_its_total() -> None:
     assert made.headline == "CPU0 has 99.2 % of the interrupts 9 card of 3: 5,000, the others 20 each"
     assert made.beside == "CPU0 stands at 105,000"
     assert counted(1_000_000.0, 10_000.0, 20_000.0)[0].beside is None, "one sample is its total"
+
+
+def of_interrupts(name: str, *each: float, line: int) -> list[dict[str, Any]]:
+    made = {"grp": "interrupts", "name": name, "mode": "total", "line_no": line}
+    return [{**made, "item": f"CPU{n}", "value": value} for n, value in enumerate(each)]
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (("41 lan0-rx-1", 9.0e6, 10.0), True),
+        (("41 lan0-rx-1", 10.0, 9.0e6), False),  # another processor
+        (("41 lan0-rx-1", 9.0e5, 10.0), False),  # hardly used
+        (("41 lan1-rx-1", 9.0e6, 10.0), False),  # another card
+    ],
+)
+def test_queues_of_a_device_that_interrupt_one_processor(second: tuple[str, float, float], told: bool) -> None:
+    rows = of_interrupts("40 lan0-rx-0", 7.0e6, 3.0, line=2) + of_interrupts(*second, line=3)
+    made = [s for s in observe(Case.of_tables({"counters": rows})) if s.name == "one_of_queues"]
+    assert [s.headline for s in made] == [
+        "All 2 queues of lan0 interrupt CPU0: 16,000,000 of their 16,000,013 interrupts, 2 processors could share them"
+    ] * told

@@ -329,6 +329,7 @@ def of_curl(unit: str | None, **steps: float) -> list[dict[str, Any]]:
 def test_the_figures_of_curl_on_one_line() -> None:
     (made,) = shown_of_text(counters=of_curl(None, namelookup=0.001, connect=0.004, starttransfer=2.004, total=2.01))
     assert made.headline.startswith("Of a request of 2.010 s, 2.000 s (99.5 %) went into waiting for the first byte")
+    assert made.seen == ({"event": "server-answers-late"},)
     (made,) = shown_of_text(counters=of_curl("ms", time_namelookup=900.0, time_connect=901.0, time_total=950.0))
     assert made.headline.startswith("Of a request of 0.950 s, 0.900 s (94.7 %) went into looking the name up")
 
@@ -384,3 +385,11 @@ def test_a_command_whose_time_is_the_kernels_is_no_computing_program(sys_s: floa
     (made,) = shown(conn_times=[{"series": "unpack", "elapsed_s": 7.0, "cpu_s": 6.0, "sys_s": sys_s}])
     assert ({"event": "command-in-kernel"} in made.seen) == event
     assert ("4.000 s of it in the kernel" in made.headline) == event
+
+
+@pytest.mark.parametrize(("connect", "first"), [(0.3, 2.3), (0.004, 0.904)])
+def test_a_first_byte_after_few_round_trips_or_soon_is_not_the_server(connect: float, first: float) -> None:
+    (made,) = shown_of_text(
+        counters=of_curl(None, namelookup=0.001, connect=connect, starttransfer=first, total=first + 0.01)
+    )
+    assert [one["counter"] for one in made.seen] == ["time_starttransfer"]
