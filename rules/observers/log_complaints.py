@@ -76,6 +76,9 @@ NOT_WORDS = (
 HARMLESS = r"(?i)\bdeprecat\w+|\bwill be removed in\b|\bis obsolete\b|\bexperimental\b|\b(?:retry |re-?connect\w* )?succeeded\b"
 """Words of warnings that tell of nothing that went wrong."""
 
+ANNOUNCES = r"(?:Error: [0-9]{1,6}, Severity: [0-9]{1,2}, State: [0-9]{1,3}\.?|Msg [0-9]{1,6}, Level [0-9]{1,2}, State [0-9]{1,3}.{0,200})\s*$"
+"""The number of a message of SQL Server, whose words are the next line: both are one complaint."""
+
 NO_ERROR = r"^0+$"
 """Codes that say that all is well, such as the SQLSTATE 00000; any other is worth a line where nothing else judges it."""
 
@@ -225,7 +228,7 @@ def _rank() -> pl.Expr:
     unsaid = severity.is_null() & pl.col("ok").is_null()
     coded = (unsaid & ~pl.col("code").str.contains(NO_ERROR)).fill_null(False)
     return (
-        pl.when(continued)
+        pl.when(continued | text.str.contains(ANNOUNCES))
         .then(0)
         .when(error | (unsaid & says))
         .then(2)

@@ -266,3 +266,11 @@ def test_a_rare_line_of_what_nothing_repairs_keeps_its_weight() -> None:
     lines = [line(f"stored item {n}", "INFO") for n in range(200)]
     made = seen(*lines, line("Out of memory: Killed process 4711 (java)", "ERROR"))
     assert [s.share for s in made] == [1.0]
+
+
+def test_the_number_of_a_message_and_its_words_are_one_complaint() -> None:
+    made = seen(
+        line("spid7 Error: 8645, Severity: 17, State: 1.", "ERROR"),
+        line("spid7 A timeout occurred while waiting for memory resources", "ERROR"),
+    )
+    assert [(s.lines[0].line_from, s.share) for s in made] == [(2, 1.0)]

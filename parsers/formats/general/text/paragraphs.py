@@ -21,6 +21,7 @@ from parsers.formats.general.text import (
     tables,
 )
 from parsers.formats.general.text.certificate_lines import validity
+from parsers.formats.general.text.database_lines import announces_message, severity_of_database
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.mounts import options_of
@@ -594,9 +595,16 @@ class Paragraphs:
             if made := measured(line) or timed(line, state.get("time_unit")):
                 self._measured(no, *made)
                 return
-            if said := severity_of_program(line):
+            if said := severity_of_program(line) or severity_of_database(line):
                 self._log(no, state.get("now"), line.strip(), said)
                 self._after_log(no, line.strip())
+                return
+            if announces_message(line):
+                self._log(no, state.get("now"), line.strip(), "ERROR")
+                state["numbered"] = no
+                return
+            if state.pop("numbered", None) == no - 1:
+                self._log(no, state.get("now"), line.strip(), "ERROR")
                 return
             if DISK_FAILS.fullmatch(line.strip()):
                 self._log(no, state.get("now"), line.strip(), "FATAL")
