@@ -1,7 +1,7 @@
 """What a measured plan of a statement shows: which node takes the time, whose estimate is far off, what is thrown away.
 
-Standing out: a node with a third of the plan's time by itself (its children's time left out); rows that differ from the
-estimate by ten times or more; nodes repeated a thousand times or more; filters that throw away ten times what they keep
+Standing out: a node with a third of the plan's time by itself (its children's time left out; with half of a plan of a second or
+more it is what is slow); rows that differ from the estimate by ten times or more; nodes repeated a thousand times or more; filters that throw away ten times what they keep
 (`Rows Removed by Filter` of PostgreSQL, a node `Filter` above a scan of a whole table of MySQL); sorts and hashes on disk.
 a sequential scan of 10,000 pages or more by its cost (100,000 of a plan without measures) that keeps a row for ten of them or
 fewer; a nested loop that ran a hundred times as often as was expected and takes most of the time. Plans are read as text or JSON.
@@ -35,10 +35,12 @@ OBSERVER = Observer(
     {
         "*": "EXPLAIN (ANALYZE, BUFFERS, SETTINGS) of the statement; the definition and statistics of its tables and indexes"
     },
+    alone=True,
 )
 
 REPORT = "query plan"
 MOST_ROWS = 50_000
+HALF = 0.5
 HOLDS = 1 / 3
 """Minimum part of a plan's time that one node takes by itself to be worth a word."""
 
@@ -59,6 +61,15 @@ WASTED = 100.0
 
 FELT_MS = 100.0
 """Minimum time of a plan in which a person notices a part."""
+
+MILLIONS = 1e6
+LONG_MS = 1000.0
+"""Minimum time of a plan from which the step that holds half of it is what is slow."""
+
+_ELSEWHERE = re.compile(
+    r"(?i)(?:Foreign Scan|Function Scan|Custom Scan|Async Foreign Scan|LockRows|ModifyTable|Insert|Update|Delete)\b|.*\bsleep\b"
+)
+"""Steps that wait for another server, a function, or a lock: what takes their time is not told."""
 
 NEXT = 0.05
 """Minimum part of a plan's time of the second node to be named."""
@@ -302,6 +313,8 @@ def _times(
     part = _part(alone, whole)
     took, of = figure(alone / 1e3, "s"), figure(whole / 1e3, "s")
     beside, lines = _besides(best, nodes, notes, timed, whole)
+    reading = sum(float(m[1]) for n in notes if (m := _IO.fullmatch(n["text"]))) >= HOLDS * whole
+    holds = whole >= LONG_MS and part >= HALF and not reading and not _ELSEWHERE.match(best["name"])
     inner = best["ms"] - own[id(best)]
     with_all = f" ({figure(best['ms'] / 1e3, 's')} with the nodes below it)" if inner >= NEXT * whole else ""
     text = f"{best['name']} took {took} by itself{with_all}, {figure(100 * part, '%')} of the {of} of the plan"
@@ -320,6 +333,7 @@ def _times(
         of_s=whole / 1e3,
         normal=part < HOLDS or whole < FELT_MS,
         beside=beside,
+        seen=({"event": "plan-step"},) if holds else (),
     )
     if done is None and len(nodes) > 1 and nodes[0]["ms"] == whole and nodes[0]["rows"] is not None:
         done = nodes[0]  # MySQL prints no sum below the plan
@@ -479,6 +493,8 @@ def _whole_reads(nodes: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]
         share = _part(own[id(node)], whole) if measured and whole > 0 else _part(cost, top)
         if pages >= (LEAST_PAGES if measured else PLAIN_PAGES) and kept <= KEPT * pages and share >= 0.5:
             found.append((pages, kept, share, node))
+    if not found:
+        yield from _large_reads(nodes, {id(n["of"]) for n in notes if n["of"] and n["text"].startswith("Filter: ")})
     for pages, kept, share, node in sorted(found, key=lambda x: -x[0])[:1]:
         keeps = "kept" if node["rows"] is not None else "is expected to keep"
         yield Sighting(
@@ -493,6 +509,31 @@ def _whole_reads(nodes: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]
             **place(node["row"]),
             share=share,
             seen=({"log": "reads a large table to keep few rows"},) if node["rows"] is None or whole >= FELT_MS else (),
+        )
+
+
+def _large_reads(nodes: Sequence[dict[str, Any]], filtered: set[int]) -> Iterator[Sighting]:
+    """Yield the largest table that a plan without measures would read, however much of it is wanted.
+
+    With a filter an index could have been read instead; without one somebody wants all of it.
+    """
+    scans = [n for n in nodes if _SEQ_SCAN.match(n["name"]) and n["rows"] is None and n["expected"] is not None]
+    for node in sorted(scans, key=lambda n: -(n["cost"] or 0.0))[:1]:
+        if (node["cost"] or 0.0) * PAGES_OF_COST < PLAIN_PAGES:
+            continue
+        yield Sighting(
+            "plan",
+            node["name"],
+            f"{node['name']} is expected to read a whole table of {node['expected']:,.0f} rows, by its cost of {node['cost']:,.0f}",
+            "rows_count",
+            node["expected"],
+            "count",
+            (_line(node["row"], node["name"]),),
+            **place(node["row"]),
+            share=HALF,
+            seen=({"log": "the plan reads a table of millions of rows in full"},)
+            if id(node) in filtered and node["expected"] >= MILLIONS
+            else (),
         )
 
 

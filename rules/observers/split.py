@@ -66,6 +66,12 @@ SUM = 1.02
 IN_KERNEL = 2 / 3
 """Minimum part of a command's processor time in the kernel from which it is the kernel that works, not the program."""
 
+LONG_S = 1.0
+"""Minimum length of a request in seconds from which the part that holds it is what is slow: a page of less is an ordinary one."""
+
+OWNED = ("view", "db")
+"""Parts of a request of which each is somebody's: making the page is the program's, a statement the database's."""
+
 KERNEL: tuple[Seen, ...] = ({"event": "command-in-kernel"},)
 CPU: tuple[Seen, ...] = ({"counter": "request_cpu_pct"},)
 
@@ -791,6 +797,7 @@ def _log_lines(case: CaseTables) -> Iterator[Sighting]:
         held.sort(key=lambda h: (-h[1], h[2]["line_no"]))
         best, whole, row = held[0]
         more = f" ({len(held):,} such lines)" if len(held) > 1 else ""
+        step: tuple[Seen, ...] = ({"event": f"request-{best.name}"},) if best.name in OWNED and whole >= LONG_S else ()
         yield Sighting(
             "split",
             f"{' '.join(row['text'].split())[:60]}: {best.name}",
@@ -808,7 +815,7 @@ def _log_lines(case: CaseTables) -> Iterator[Sighting]:
             share=best.seconds / whole,
             of_s=whole,
             n=len(held),
-            seen=(*best.seen, {"log": row["text"]}),
+            seen=(*best.seen, *step, {"log": row["text"]}),
             idle="spread over its time on purpose" if re.search(SPREAD, row["text"]) and best.name == "write" else None,
         )
 

@@ -255,7 +255,7 @@ Nested Loop  (cost=0.4..9.0 rows=1 width=4) (actual time=0.1..{whole} rows=9 loo
 
 @pytest.mark.parametrize(("rows", "whole", "told"), [(1000, 1090, True), (999, 1090, False), (1000, 2500, False)])
 def test_a_loop_that_runs_far_more_often_than_was_expected(rows: int, whole: int, told: bool) -> None:
-    made = [s for s in plan(LOOP.format(rows=rows, whole=whole)) if s.seen]
+    made = [s for s in plan(LOOP.format(rows=rows, whole=whole)) if s.kind == "plan" and s.seen]
     assert [s.headline for s in made] == (
         [
             "Index Scan using b_i on b ran 1,000 times, once for each row of Index Scan using a_i on a, of which 10 were expected"
@@ -295,3 +295,42 @@ def test_a_plan_as_json_that_is_cut() -> None:
 def test_a_plan_that_is_cut_at_a_join_says_nothing_of_the_time_of_that_node_alone() -> None:
     made = plan("Nested Loop  (cost=0.4..9.0 rows=1 width=4) (actual time=0.1..5000.0 rows=1 loops=1)")
     assert [s for s in made if s.kind == "split"] == []
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "name", "slow"),
+    [
+        (1000.0, 500.0, "Seq Scan on orders o", True),
+        (999.0, 990.0, "Seq Scan on orders o", False),
+        (1000.0, 480.0, "Seq Scan on orders o", False),
+        (9000.0, 8900.0, "Foreign Scan on orders o", False),
+        (9000.0, 8900.0, "Function Scan on pg_sleep o", False),
+    ],
+)
+def test_the_step_that_holds_half_of_a_long_plan_is_what_is_slow(
+    whole: float, part: float, name: str, slow: bool
+) -> None:
+    made = plan(
+        f"Aggregate  (cost=0.4..9.0 rows=1 width=4) (actual time=0.1..{whole} rows=1 loops=1)\n"
+        f"  ->  {name}  (cost=0.0..1.0 rows=9 width=4) (actual time=0.01..{part} rows=9 loops=1)\n"
+        "  ->  Hash  (cost=0.0..1.0 rows=9 width=4) (actual time=0.01..300.0 rows=9 loops=1)\n"
+        f" Execution Time: {whole} ms\n"
+    )
+    assert (made[0].seen == ({"event": "plan-step"},)) is slow
+
+
+def test_a_plan_that_mostly_reads_is_not_slow_by_a_step() -> None:
+    text = (
+        "Seq Scan on t  (cost=0.0..1.0 rows=9 width=4) (actual time=0.01..5000.0 rows=9 loops=1)\n"
+        "  I/O Timings: shared read=4500.0\n Execution Time: 5000.0 ms\n"
+    )
+    assert plan(text)[0].seen == ()
+
+
+@pytest.mark.parametrize(("cost", "told"), [(1_000_000.0, True), (999_999.0, False)])
+def test_a_plan_without_measures_tells_the_large_table_that_it_reads(cost: float, told: bool) -> None:
+    text = f"Limit  (cost=0.00..41.20 rows=70 width=8)\n  ->  Seq Scan on t  (cost=0.00..{cost:.2f} rows=7000000 width=8)\n"
+    made = [s for s in plan(text) if s.name == "rows_count"]
+    assert [(s.value, s.seen, s.lines[0].line_from) for s in made] == ([(7_000_000.0, (), 2)] if told else [])
+    filtered = [s for s in plan(text + "        Filter: (state = 'gone'::text)\n") if s.name == "rows_count"]
+    assert [bool(s.seen) for s in filtered] == ([True] if told else [])

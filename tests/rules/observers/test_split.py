@@ -393,3 +393,17 @@ def test_a_first_byte_after_few_round_trips_or_soon_is_not_the_server(connect: f
         counters=of_curl(None, namelookup=0.001, connect=connect, starttransfer=first, total=first + 0.01)
     )
     assert [one["counter"] for one in made.seen] == ["time_starttransfer"]
+
+
+@pytest.mark.parametrize(
+    ("line", "who"),
+    [
+        ("Completed 200 OK in 1000ms (Views: 900.0ms | ActiveRecord: 9.0ms)", "program-compute"),
+        ("Completed 200 OK in 1000ms (Views: 9.0ms | ActiveRecord: 900.0ms)", "database-cpu"),
+        ("Completed 200 OK in 999ms (Views: 900.0ms | ActiveRecord: 9.0ms)", None),
+    ],
+)
+def test_the_step_that_holds_a_long_request_is_somebodys(line: str, who: str | None) -> None:
+    (made,) = shown(logs=[{"text": line}])
+    known = [r.mechanism for seen in made.seen for r in recognise(**seen, observer="split")]
+    assert known == ([who] if who else [])
