@@ -232,6 +232,11 @@ _PARKED = re.compile(r"(?i)dead|dlq|dlx|error|fail|poison|park|retry|delay|hold|
 """Names of queues that nobody need take anything from: what could not be delivered is kept there."""
 
 
+PENDING = 1000.0
+PENDING_FOR_EACH = 10.0
+"""Minimum number of tasks that wait in a stage of a store, altogether and for each that is worked on, for it to be behind."""
+
+
 @dataclass(frozen=True)
 class Listed:
     """One row of a listing with the names of its cells in lower case, and where each cell stands."""
@@ -891,6 +896,11 @@ def _waits_for_whom(column: str, most: float, one: Listed) -> str | None:
             kept = _PARKED.search((one.first(("name", "queue_name")) or ("", ""))[1])
             return "queue-without-consumer" if most >= LAG_MESSAGES and not kept else None
         return "consumer-late" if most >= STUCK_MESSAGES and has("consumers") else None
+    if column == "pending":
+        active, name = has("active"), (one.first(("pool_name", "name")) or ("", ""))[1]
+        # What merges files works through its list when it can; nobody waits for each of them.
+        behind = most >= PENDING and active and most >= PENDING_FOR_EACH * active and "ompact" not in name
+        return "stage-behind" if behind else None
     if column == "rejected":
         queue, active = has("queue"), has("active")
         return "pool-refuses" if queue is not None and active is not None and queue > active > 0 else None

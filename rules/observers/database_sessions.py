@@ -77,6 +77,16 @@ LISTED = 10
 BEHIND = 10_000
 """Minimum distance in transactions from which the view of a working session is old: those of a report differ by less."""
 
+CHANGES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
+CHANGING = r"(?i)updat(?:e|ing)|searching rows for update|deleting from \S+ table|write row"
+"""States of threads of MySQL in which a change waits for the lock of a row: the list does not say that it waits."""
+
+STUCK_S = 10.0
+"""Minimum time in seconds of a change from which it hardly works: one row is changed in a moment."""
+
+TOGETHER_S, TOGETHER = 2.0, 0.05
+"""Distance in seconds, and as a part, of the times of a change and of a session that fell asleep as it began."""
+
 AROUND = 2**31
 """Distance from which numbers of transactions have come round, so that the smaller one is no older."""
 
@@ -123,6 +133,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     waits += [r for r in found if _holds(r) and r not in waits][:TOP]
     yield from _chains(rows)
     yield from _oldest_transaction(rows)
+    yield from _behind_sleepers(rows)
     for row in [*waits, *(r for r in found[:TOP] if r not in waits)]:
         yield _alike(row, busy[row["artifact_id"]], waits=_waits_outright(row))
     for row in found[:TOP]:
@@ -142,6 +153,45 @@ def _chains(rows: pl.LazyFrame) -> Iterator[Sighting]:
         .group_by("artifact_id", maintain_order=True)
     ):
         yield from chains([_waiting(row) for row in part.iter_rows(named=True)])
+
+
+def _behind_sleepers(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield changes of MySQL that have run since a session of the same database fell asleep: it may hold their rows."""
+    listed = rows.filter(pl.col("last_call_s").is_between(STUCK_S, LONGEST_S) & pl.col("db_name").is_not_null())
+    asleep = pl.col("state").str.to_lowercase() == "sleep"
+    changes = pl.col("verb").str.to_uppercase().is_in(CHANGES) & pl.col("event").str.contains(rf"^(?:{CHANGING})$")
+    made = listed.filter(asleep | changes).head(MOST_SESSIONS).collect(engine="streaming").sort("line_no")
+    for _, part in made.group_by("artifact_id", "db_name", maintain_order=True):
+        sessions = list(part.iter_rows(named=True))
+        sleepers = [row for row in sessions if row["state"].lower() == "sleep"]
+        found = []
+        for row in (r for r in sessions if r["state"].lower() != "sleep"):
+            near = max(TOGETHER_S, TOGETHER * row["last_call_s"])
+            if since := [s for s in sleepers if abs(s["last_call_s"] - row["last_call_s"]) <= near]:
+                found.append((row, since[:TOP]))
+        for row, since in sorted(found, key=lambda x: -x[0]["last_call_s"])[:1]:
+            who = " and ".join(str(s["sid"]) for s in since)
+            slept = f"session {who} of the same database has slept" if len(since) == 1 else f"sessions {who} have slept"
+            more = f"; {len(found) - 1:,} more such changes are listed" if len(found) > 1 else ""
+            yield Sighting(
+                "sessions",
+                f"{row['verb']} of session {row['sid']}",
+                f"Session {row['sid']} has been in one {row['verb']} for {row['last_call_s']:,.0f} s ({row['event']}), and {slept} as"
+                f" long: {'it' if len(since) == 1 else 'one of them'} may hold the rows{more}",
+                "change_s",
+                row["last_call_s"],
+                "s",
+                tuple(
+                    Lines(r["artifact_id"], r["line_no"], min(r["line_end"] or r["line_no"], r["line_no"] + 3), role)
+                    for r, role in ((row, "a change"), *((s, "asleep as long") for s in since))
+                ),
+                **place(row),
+                against="a change of a row",
+                against_value=STUCK_S,
+                share=1.0,
+                n=len(found),
+                seen=({"event": "change-behind-a-sleeper"},),
+            )
 
 
 def _oldest_transaction(rows: pl.LazyFrame) -> Iterator[Sighting]:

@@ -138,8 +138,12 @@ class _Report:
                 now["held"] = {**found.groupdict(), "row": row}
             elif now is not None and (found := _WHO.fullmatch(text)):
                 now["who"] = {**found.groupdict(), "row": row}
-            elif now is not None and (found := _WAITED.fullmatch(text)):
-                now["waited"] = {"s": int(found[1]) / (1 if found[2] == "SEC" else 1e6), "row": row}
+            elif found := _WAITED.fullmatch(text):
+                waited = {"s": int(found[1]) / (1 if found[2] == "SEC" else 1e6), "row": row}
+                if now is None:  # the report begins below the transaction that waits
+                    now = {"id": None, "s": waited["s"], "doing": None, "row": row, "dead": dead, "locks": []}
+                    self.trx.append(now)
+                now["waited"] = waited
             elif found := _LOCK.fullmatch(text):
                 one = known.get(found["id"], now)
                 if one is not None and len(one["locks"]) < TOLD:
@@ -163,7 +167,7 @@ class _Report:
                 told += 1
                 if told <= 2 * TOLD:
                     yield _lock(one, lock)
-        listed = sorted(self.trx, key=lambda t: -float(t["s"]))
+        listed = sorted((t for t in self.trx if t["id"]), key=lambda t: -float(t["s"]))
         for n, one in enumerate(listed[:TOLD]):
             yield self._age(one, first=n == 0, several=len(listed))
         yield from self.measures
@@ -197,7 +201,8 @@ class _Report:
         table = next((lock["table"] for lock in one["locks"] if "waiting" in lock["mode"]), None)
         where = f" on {table}" if table else ""
         since = f" since {figure(waited['s'], 's')}" if waited else ""
-        text = f"Transaction {one['id']} is in LOCK WAIT{where}{since} and holds {rows:,.0f} row locks"
+        who = f"Transaction {one['id']}" if one["id"] else "A transaction"
+        text = f"{who} is in LOCK WAIT{where}{since}" + (f" and holds {rows:,.0f} row locks" if held else "")
         lines = [_line(held["row"], "LOCK WAIT")] if held else []
         lines += [_line(waited["row"], "time of the wait")] if waited else []
         seen: tuple[Seen, ...] = () if one["dead"] else ({"log": "TRX HAS BEEN WAITING"},)
@@ -205,9 +210,9 @@ class _Report:
             "wait",
             "LOCK WAIT",
             text,
-            "row_locks_count",
-            rows,
-            "count",
+            "row_locks_count" if held else "waited_s",
+            rows if held or not waited else waited["s"],
+            "count" if held or not waited else "s",
             tuple(lines),
             **place(one["row"]),
             seconds=waited["s"] if waited and not one["dead"] else None,
@@ -248,7 +253,7 @@ def _lock(one: dict[str, Any], lock: dict[str, Any]) -> Sighting:
     return Sighting(
         "lock",
         mode,
-        f"Transaction {one['id']} {'waits for' if waits else 'holds'} lock mode {mode} on {of}table {lock['table']}",
+        f"{'Transaction ' + one['id'] if one['id'] else 'A transaction'} {'waits for' if waits else 'holds'} lock mode {mode} on {of}table {lock['table']}",
         "locks_count",
         1.0,
         "count",

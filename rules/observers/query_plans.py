@@ -1,10 +1,11 @@
 """What a measured plan of a statement shows: which node takes the time, whose estimate is far off, what is thrown away.
 
 Standing out: a node with a third of the plan's time by itself (its children's time left out; with half of a plan of a second or
-more it is what is slow); rows that differ from the estimate by ten times or more; nodes repeated a thousand times or more; filters that throw away ten times what they keep
-(`Rows Removed by Filter` of PostgreSQL, a node `Filter` above a scan of a whole table of MySQL); sorts and hashes on disk.
-a sequential scan of 10,000 pages or more by its cost (100,000 of a plan without measures) that keeps a row for ten of them or
-fewer; a nested loop that ran a hundred times as often as was expected and takes most of the time. Plans are read as text or JSON.
+more it is what is slow); rows that differ from the estimate by ten times or more; nodes repeated a thousand times or more; filters
+that throw away ten times what they keep (`Rows Removed by Filter` of PostgreSQL, a node `Filter` above a scan of a whole table of
+MySQL); sorts and hashes on disk; a sequential scan of 10,000 pages or more by its cost (100,000 of a plan without measures) that
+keeps a row for ten of them or fewer; of a plan without measures the largest table that is read; a nested loop that ran a hundred
+times as often as was expected and takes most of the time. Plans are read as text or JSON.
 Normal: less. Without measures (plain EXPLAIN) nothing is said about time.
 Worked example: `Hash Join (... rows=10 ...) (actual time=0.1..5012.3 rows=100000 loops=1)` above a scan of 4,900 ms: the scan takes
 97.8 %, and the join gave 10,000 times the rows that were expected.

@@ -194,3 +194,27 @@ def test_who_waits_for_what_is_named_outright_and_no_lock(seconds: float, n: int
     assert (made.normal, bool(made.seen)) == (not stands, stands)
     only_fits = sessions(*[{**r, "event": "LWLock:BufferContent"} for r in rows])
     assert all(s.normal for s in only_fits if s.name.endswith("sessions_count"))
+
+
+@pytest.mark.parametrize(
+    ("change", "slept", "told"),
+    [
+        ({"last_call_s": 40.0}, 42.0, True),
+        ({"last_call_s": 40.0}, 42.1, False),
+        ({"last_call_s": 400.0}, 380.0, True),
+        ({"last_call_s": 9.9}, 10.0, False),
+        ({"last_call_s": 40.0, "event": "Sending data"}, 40.0, False),
+        ({"last_call_s": 40.0, "verb": "SELECT"}, 40.0, False),
+        ({"last_call_s": 40.0, "db_name": "other"}, 40.0, False),
+    ],
+)
+def test_a_change_that_stands_since_another_session_fell_asleep(
+    change: dict[str, Any], slept: float, told: bool
+) -> None:
+    one = {"state": "Query", "event": "updating", "verb": "UPDATE", "db_name": "shop", **change}
+    made = sessions({"state": "Sleep", "db_name": "shop", "last_call_s": slept}, one)
+    found = [s for s in made if s.name == "change_s"]
+    assert [s.seen for s in found] == ([({"event": "change-behind-a-sleeper"},)] if told else [])
+    if told:
+        assert [c.line_from for c in found[0].lines] == [2, 1]
+        assert "session 101 of the same database has slept as long: it may hold the rows" in found[0].headline

@@ -112,3 +112,14 @@ def test_a_worker_of_autovacuum(why: str, normal: bool) -> None:
 def test_a_history_list_that_no_purge_shortens(n: int, seen: tuple[dict[str, str], ...]) -> None:
     (made,) = status(f"History list length {n}")
     assert made.seen == seen
+
+
+def test_a_wait_whose_transaction_stands_above_what_was_copied() -> None:
+    made = status(
+        "------- TRX HAS BEEN WAITING 31 SEC FOR THIS LOCK TO BE GRANTED:\n"
+        "RECORD LOCKS space id 8 page no 4 n bits 72 index PRIMARY of table `shop`.`parts` trx id 77 lock_mode X waiting\n"
+        "---TRANSACTION 70, ACTIVE 412 sec\n"
+    )
+    assert made[0].headline == "A transaction is in LOCK WAIT on `shop`.`parts` since 31.000 s"
+    assert (made[0].name, made[0].value, made[0].seen) == ("waited_s", 31.0, ({"log": "TRX HAS BEEN WAITING"},))
+    assert [s.headline for s in made if s.name == "transaction_age_s"] == ["Transaction 70 was ACTIVE 412 sec"]
