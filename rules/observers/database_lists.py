@@ -250,7 +250,7 @@ class Listed:
 
     def first(self, names: Iterable[str]) -> tuple[str, str] | None:
         """Return the first of the names that has a value, with it."""
-        return next(((n, self.of[n]) for n in names if _known(self.of.get(n))), None)
+        return next(((n, self.of[n]) for n in names if is_known(self.of.get(n))), None)
 
     def line(self, role: str, name: str | None = None) -> Lines:
         no = self.at.get(name or "", int(self.row["line_no"]))
@@ -259,22 +259,27 @@ class Listed:
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what stands out in each listing, then measures within bounds."""
+    found: list[Sighting] = []
+    for names, listing in listings(case):
+        for reader in _READERS:
+            found += reader(names, listing)
+    found += _limits_of_oracle(case)
+    return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
+
+
+def listings(case: CaseTables) -> Iterator[tuple[frozenset[str], list[Listed]]]:
+    """Yield the rows of each listing with the names of its columns."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "table_no", "heading", "cells"]
     rows = (
         case.scan("rows", columns).filter(pl.col("heading").list.len() > 1).head(MOST_ROWS).collect(engine="streaming")
     )
-    found: list[Sighting] = []
     for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
         groups: dict[tuple[str, ...], list[Listed]] = {}
         for row in part.iter_rows(named=True):
             if (listed := _listed(row)) is not None:
                 groups.setdefault(tuple(listed.of), []).append(listed)
         for names, listing in groups.items():
-            known = frozenset(names)
-            for reader in _READERS:
-                found += reader(known, listing)
-    found += _limits_of_oracle(case)
-    return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
+            yield frozenset(names), listing
 
 
 def _listed(row: Mapping[str, Any]) -> Listed | None:
@@ -288,12 +293,12 @@ def _listed(row: Mapping[str, Any]) -> Listed | None:
     printed: dict[str, str] = {}
     for n, (name, cell) in enumerate(zip(heading, cells, strict=True)):
         key = re.sub(r"\W+", "_", str(name or "").strip().lower()).strip("_")
-        if key and (key not in of or not _known(of[key])):
+        if key and (key not in of or not is_known(of[key])):
             of[key], at[key], printed[key] = str(cell or ""), first + n if record else first, str(name).strip()
     return Listed(row, of, at, printed)
 
 
-def _known(value: str | None) -> bool:
+def is_known(value: str | None) -> bool:
     return value is not None and value.strip().lower() not in (
         "",
         "null",
@@ -308,7 +313,7 @@ def _known(value: str | None) -> bool:
     )
 
 
-def _number(text: str | None) -> float | None:
+def figure_of(text: str | None) -> float | None:
     """Parse a figure as listings print it, with thousands apart and units of size or time left out."""
     found = re.fullmatch(r"\s*(-?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?)\s*", text or "")
     return float(found[1].replace(",", "")) if found else None
@@ -319,7 +324,7 @@ def _seconds(text: str | None) -> float | None:
     found = re.fullmatch(r"\s*(?:(\d{1,4}) days? )?(\d{1,4}):(\d\d):(\d\d(?:\.\d{1,9})?)\s*", text or "")
     if found:
         return int(found[1] or 0) * 86400 + int(found[2]) * 3600 + int(found[3]) * 60 + float(found[4])
-    return _number(text)
+    return figure_of(text)
 
 
 # --- locks -------------------------------------------------------------------------------------------------------------
@@ -379,7 +384,7 @@ def _ungranted(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
 
 def _named_lock(one: Listed, mode: str) -> tuple[Seen, ...]:
     """Return the wait event of a lock that is not granted, as the server itself calls it in its lists of sessions."""
-    if _known(kind := one.of.get("locktype", "")):
+    if is_known(kind := one.of.get("locktype", "")):
         return ({"event": f"Lock:{kind}"},)
     if "request_mode" in one.of:
         return ({"event": f"LCK_M_{mode.upper().replace('-', '_')}"},)
@@ -401,7 +406,7 @@ def _blocked(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
         if who is None:
             continue
         holder = by[1].strip("{} ").split(",")[0] if by else ""
-        waits = by is not None and _number(holder) not in (0.0, None) and who[1] != holder
+        waits = by is not None and figure_of(holder) not in (0.0, None) and who[1] != holder
         event, wait_class = one.first(WAITS), one.first(("wait_class",))
         statement = one.first((*STATEMENTS, "command", "cmd"))
         state = one.first(("state", "status", "blocking_state", "command", "program_name"))
@@ -441,7 +446,7 @@ def _flagged(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
     start = next((n for n in ("query_start", "xact_start") if n in names), None)
     if "waiting" not in names or start is None or not names & {"state", "query", "current_query", "substr", "left"}:
         return
-    waiting = [one for one in listing if one.of["waiting"].strip().lower() in ("t", "true") and _known(one.of[start])]
+    waiting = [one for one in listing if one.of["waiting"].strip().lower() in ("t", "true") and is_known(one.of[start])]
     running = [one for one in listing if one.of["waiting"].strip().lower() in ("f", "false")]
     if not waiting:
         return
@@ -488,7 +493,7 @@ def _flagged(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
 def _waited(one: Listed) -> float | None:
     if (found := one.first(SECONDS)) and (value := _seconds(found[1])) is not None and 0 < value < LONGEST_S:
         return value
-    if (found := one.first(MILLIS)) and (value := _number(found[1])) is not None and 0 < value < LONGEST_S * 1e3:
+    if (found := one.first(MILLIS)) and (value := figure_of(found[1])) is not None and 0 < value < LONGEST_S * 1e3:
         return value / 1e3
     return None
 
@@ -507,6 +512,9 @@ _SHARES = (
     "total_call_time",
     "call_time",
 )
+_OF_TIME = ("pct_db_time", "db_time", "activity", "pct_activity", "total_call_time", "call_time")
+"""Columns of shares that are parts of one whole: the time of the database, or its active sessions."""
+
 _TIMES: Mapping[str, float] = {
     "wait_s": 1.0,
     "wait_time_s": 1.0,
@@ -524,16 +532,26 @@ _TIMES: Mapping[str, float] = {
 _COUNTS = ("count", "cnt", "sessions", "session_count", "avg_active_sessions", "aas", "samples", "num_sessions", "n")
 """Columns that count sessions or samples of a wait, where no time is listed."""
 
-_IDLE_WAITS = re.compile(
+IDLE_WAITS = re.compile(
     r"(?i)(?:SQL\*Net message from client|rdbms ipc message|.*\btimer\b|.*idle.*|LAZYWRITER_SLEEP|SLEEP_\w+|WAITFOR|BROKER_\w+|CLR_\w+|XE_\w+|DIRTY_PAGE_POLL"
     r"|HADR_FILESTREAM_IOMGR_IOCOMPLETION|LOGMGR_QUEUE|CHECKPOINT_QUEUE|REQUEST_FOR_DEADLOCK_SEARCH|SQLTRACE_\w+|FT_IFTS\w*|DISPATCHER_QUEUE_SEMAPHORE"
     r"|SP_SERVER_DIAGNOSTICS_SLEEP|QDS_\w+|ONDEMAND_TASK_QUEUE|SERVER_IDLE_CHECK|PVS_PREALLOCATE|SOS_WORK_DISPATCHER|Activity:.*|Client:ClientRead)"
 )
 
 
+def share_of_whole(names: frozenset[str]) -> str | None:
+    """Return the column that tells the part of the database's time, or of its active sessions, that a wait has."""
+    if not (names & set(WAITS) or "wait_class" in names) or names & set(WHO):
+        return None
+    of_time = next((n for n in _OF_TIME if n in names), None)
+    return of_time or next((n for n in _SHARES if n in names and names & set(_COUNTS)), None)
+
+
 def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
     """Yield the waits with most time, of a listing of totals."""
     event = next((n for n in WAITS if n in names), None)
+    if share_of_whole(names) is not None:
+        return  # told by `database-shares`
     times = next((n for n in _TIMES if n in names), None)
     shares = next((n for n in _SHARES if n in names), None)
     counts = next((n for n in _COUNTS if n in names), None) if times is None and shares is None else None
@@ -545,9 +563,9 @@ def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
     timed: list[tuple[float, float | None, Listed]] = []
     for one in listing:
         name = one.of[event]
-        value = _number(one.of.get(times or ""))
-        part = _number((one.of.get(shares or "") or "").rstrip("% "))
-        if _known(name) and not _IDLE_WAITS.fullmatch(name) and ((value or 0.0) > 0 or (part or 0.0) > 0):
+        value = figure_of(one.of.get(times or ""))
+        part = figure_of((one.of.get(shares or "") or "").rstrip("% "))
+        if is_known(name) and not IDLE_WAITS.fullmatch(name) and ((value or 0.0) > 0 or (part or 0.0) > 0):
             if any(s.strength == "idle" for s in recognise(event=name)[:1]):
                 continue
             timed.append(((value or 0.0) * _TIMES.get(times or "", 1.0), part, one))
@@ -578,15 +596,15 @@ def _counted_waits(event: str, counts: str, listing: Sequence[Listed]) -> Iterat
     counted: list[tuple[float, str, Listed]] = []
     whole = 0.0
     for one in listing:
-        value = _number(one.of[counts])
+        value = figure_of(one.of[counts])
         kind = one.of.get("wait_event_type", "")
-        name = f"{kind}:{one.of[event]}" if _known(kind) and _known(one.of[event]) else one.of[event]
-        if value is None or value <= 0 or _IDLE_WAITS.fullmatch(name):
+        name = f"{kind}:{one.of[event]}" if is_known(kind) and is_known(one.of[event]) else one.of[event]
+        if value is None or value <= 0 or IDLE_WAITS.fullmatch(name):
             continue
-        if _known(name) and any(s.strength == "idle" for s in recognise(event=name)[:1]):
+        if is_known(name) and any(s.strength == "idle" for s in recognise(event=name)[:1]):
             continue
         whole += value
-        if _known(name):
+        if is_known(name):
             counted.append((value, name, one))
     for value, name, one in sorted(counted, key=lambda x: -x[0])[:TOLD]:
         share = value / whole
@@ -648,7 +666,7 @@ def _replica(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
         files = [one.first(columns) for columns in _FILES]
         read, done = one.first(_READ), one.first(_DONE)
         same = files[0] is None or files[1] is None or files[0][1] == files[1][1]
-        if read and done and (a := _number(read[1])) is not None and (b := _number(done[1])) is not None:
+        if read and done and (a := figure_of(read[1])) is not None and (b := figure_of(done[1])) is not None:
             lines = _lines(
                 one.line(f"{one.printed[read[0]]}: what is read", read[0]),
                 one.line(f"{one.printed[done[0]]}: what is applied", done[0]),
@@ -700,7 +718,7 @@ def _replica(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
             )
         for number in ("last_sql_errno", "last_io_errno", "last_errno"):
             error = one.first((number.replace("errno", "error"),))
-            if (_number(one.of.get(number)) or 0.0) > 0:
+            if (figure_of(one.of.get(number)) or 0.0) > 0:
                 text = f"{one.printed[number]} is {one.of[number]}" + (f": {error[1][:160]}" if error else "")
                 lines = _lines(
                     one.line(one.printed[number], number), *((one.line("its text", error[0]),) if error else ())
@@ -791,12 +809,12 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
     """Yield how far a group of consumers is behind, and on which partition most."""
     if "lag" not in names or not names & {"topic", "partition", "group", "current_offset", "log_end_offset"}:
         return
-    lags = [(lag, one) for one in listing if (lag := _number(one.of.get("lag"))) is not None and 0 <= lag < 1e18]
+    lags = [(lag, one) for one in listing if (lag := figure_of(one.of.get("lag"))) is not None and 0 <= lag < 1e18]
     if not lags:
         return
     whole = sum(lag for lag, _ in lags)
     most, one = max(lags, key=lambda x: x[0])
-    thing = "-".join(one.of[n] for n in ("topic", "partition") if _known(one.of.get(n)))
+    thing = "-".join(one.of[n] for n in ("topic", "partition") if is_known(one.of.get(n)))
     lines = tuple(x.line(f"lag {lag:,.0f}") for lag, x in sorted(lags, key=lambda x: -x[0])[:TOLD])
     part = figure(100 * most / whole if whole else 0.0, "%")
     unread = max((_unread(lag, x) for lag, x in lags), key=lambda x: x[0])
@@ -820,7 +838,7 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
         normal=most < LAG_MESSAGES,
         n=len(lags),
     )
-    nobody = [x for lag, x in lags if lag > 0 and "consumer_id" in names and not _known(x.of["consumer_id"])]
+    nobody = [x for lag, x in lags if lag > 0 and "consumer_id" in names and not is_known(x.of["consumer_id"])]
     if nobody:
         text = f"{len(nobody):,} of {len(lags):,} partitions with a lag have no consumer"
         yield Sighting(
@@ -842,8 +860,8 @@ def _consumers(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sig
 
 def _unread(lag: float, one: Listed) -> tuple[float, str]:
     """Return which part of all messages that a partition ever had is not read, and its name; 0 for a short lag."""
-    end = _number(one.of.get("log_end_offset"))
-    name = "-".join(one.of[n] for n in ("topic", "partition") if _known(one.of.get(n)))
+    end = figure_of(one.of.get("log_end_offset"))
+    name = "-".join(one.of[n] for n in ("topic", "partition") if is_known(one.of.get(n)))
     return (lag / end if end and lag >= LAG_MESSAGES else 0.0), name or "it"
 
 
@@ -854,7 +872,7 @@ def _queues(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighti
     for column, does in QUEUES.items():
         if column not in names:
             continue
-        waiting = [(n, one) for one in listing if (n := _number(one.of[column])) is not None and 0 < n < 1e18]
+        waiting = [(n, one) for one in listing if (n := figure_of(one.of[column])) is not None and 0 < n < 1e18]
         if not waiting:
             continue
         most, one = max(waiting, key=lambda x: x[0])
@@ -885,7 +903,7 @@ def _waits_for_whom(column: str, most: float, one: Listed) -> str | None:
     """Return the name of what the row of the longest queue waits for, where the listing itself says it; else None."""
 
     def has(name: str) -> float | None:
-        return _number(one.of.get(name))
+        return figure_of(one.of.get(name))
 
     if column == "cl_waiting":
         # All connections are taken, none is idle, and somebody has waited for a second.
@@ -938,7 +956,8 @@ def _dead(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting
     found = [
         (dead, live, one)
         for one in listing
-        if (dead := _number(one.of["n_dead_tup"])) is not None and (live := _number(one.of["n_live_tup"])) is not None
+        if (dead := figure_of(one.of["n_dead_tup"])) is not None
+        and (live := figure_of(one.of["n_live_tup"])) is not None
     ]
     many = [x for x in found if x[0] >= DEAD and x[0] >= x[1]]
     for dead, live, one in sorted(many, key=lambda x: -x[0])[:TOLD]:
@@ -969,7 +988,9 @@ def _limits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighti
     if not names >= {"resource_name", "limit_value"} or not names & {"max_utilization", "current_utilization"}:
         return
     for one in listing[:40]:
-        used, peak, limit = (_number(one.of.get(n)) for n in ("current_utilization", "max_utilization", "limit_value"))
+        used, peak, limit = (
+            figure_of(one.of.get(n)) for n in ("current_utilization", "max_utilization", "limit_value")
+        )
         yield from _limit(one.row, one.of["resource_name"], used, peak, limit)
 
 
@@ -1013,7 +1034,7 @@ def _plan(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting
     if not names >= {"select_type", "table", "type", "rows"}:
         return
     full = [
-        (n, one) for one in listing if one.of["type"].upper() == "ALL" and (n := _number(one.of["rows"])) is not None
+        (n, one) for one in listing if one.of["type"].upper() == "ALL" and (n := figure_of(one.of["rows"])) is not None
     ]
     for n, one in sorted(full, key=lambda x: -x[0])[:TOLD]:
         key = one.first(("key",))
@@ -1056,7 +1077,7 @@ def _sessions(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sigh
     state = next((n for n in ("state", "status", "command", "event", "wait_event") if n in names), None)
     if state is None or not names & {"sid", "spid", "session_id", "pid", "id"} or not names & OF_DATABASES:
         return
-    states = Counter(one.of[state].strip() for one in listing if _known(one.of[state]))
+    states = Counter(one.of[state].strip() for one in listing if is_known(one.of[state]))
     for name, n in states.most_common(TOLD):
         held = [one for one in listing if one.of[state].strip() == name]
         text = f"{n:,} of {len(listing):,} sessions are {name}"
