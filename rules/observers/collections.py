@@ -62,6 +62,15 @@ FREED_NOTHING = 0.99
 GO_PCT = 25.0
 """Minimum part of the processor time in percent: as much as marking takes if it never ends."""
 
+GO_RUNS_PCT = 40.0
+"""Minimum part of the time in percent in which a collection of Go runs: one that doubles its heap before the next rests most of it."""
+
+GO_SPAN_S = 5.0
+"""Minimum seconds from the first to the last collection: a start collects its small heap again and again."""
+
+GO_LEAST = 4
+"""Minimum number of collections of which a part of the time is told."""
+
 CITED = 4
 """Maximum number of collections that are cited."""
 
@@ -88,6 +97,7 @@ _FULL = rf"\[Full GC|Pause Full|Mark-(?:sweep|Compact)|GCInspector\b.*\b{_BEAN_O
 _LARGE = r"(?:\[Full GC|Pause Full) \([^)]*Humongous"
 _NUMBER = r"GC\(([0-9]+)\)"
 _GO = r"^gc ([0-9]+) @([0-9]+[.][0-9]+)s ([0-9]+)%: "
+_GO_CLOCK = r"^gc [0-9]+ @[0-9]+[.][0-9]+s [0-9]+%: ([0-9.]+)[+]([0-9.]+)[+]([0-9.]+) ms clock"
 
 
 def _mb(value: float) -> str:
@@ -104,6 +114,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     yield from _full(rows)
     yield from _large(case, rows)
     yield from _go(case)
+    yield from _go_runs(case)
     yield from _sampled(case)
 
 
@@ -348,6 +359,53 @@ def _go(case: CaseTables) -> Iterator[Sighting]:
             n=row["n"],
             seen=({"counter": "gc_cpu_pct"},),
             normal=pct < GO_PCT,
+        )
+
+
+def _go_runs(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the part of the time in which a collection of Go ran: meanwhile it takes a quarter of the processors and more."""
+    text = pl.col("text")
+    began = text.str.extract(_GO, 2).cast(pl.Float64, strict=False)
+    clock = text.str.extract_groups(_GO_CLOCK).struct
+    ran = sum((clock.field(c).cast(pl.Float64, strict=False) for c in "123"), start=pl.lit(0.0)) / 1e3
+    rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], text.str.contains(_GO_CLOCK)).with_columns(
+        began.alias("began"), ran.alias("ran_s")
+    )
+    whole = pl.col("began").max() - pl.col("began").min()
+    made = (
+        rows.filter(pl.col("ran_s").is_between(0, LONGEST_S))
+        .group_by(PLACE_COLUMNS)
+        .agg(
+            pl.len().alias("n"),
+            whole.alias("span"),
+            # The last one ends behind the span.
+            (pl.col("ran_s").sum() - pl.col("ran_s").sort_by("began").last()).alias("ran"),
+            pl.struct("line_no", "ran_s").top_k_by("ran_s", CITED).alias("worst"),
+        )
+        .filter((pl.col("n") >= GO_LEAST) & (pl.col("span") >= GO_SPAN_S))
+        .collect(engine="streaming")
+    )
+    for row in made.sort("artifact_id").iter_rows(named=True):
+        pct = min(100.0, 100 * row["ran"] / row["span"])
+        yield Sighting(
+            "profile",
+            "collections of Go",
+            f"A collection of Go ran for {figure(pct, '%')} of the {figure(row['span'], 's')} of {row['n']:,} collections, the longest"
+            f" for {figure(row['worst'][0]['ran_s'], 's')}",
+            "gc_running_pct",
+            pct,
+            "%",
+            tuple(
+                Lines(row["artifact_id"], w["line_no"], w["line_no"], "a long collection")
+                for w in sorted(row["worst"], key=lambda w: w["line_no"])
+            ),
+            **place(row),
+            against="a heap that doubles before the next one",
+            against_value=GO_RUNS_PCT,
+            share=pct / 100,
+            n=row["n"],
+            seen=({"counter": "gc_running_pct"},) if pct >= GO_RUNS_PCT else (),
+            normal=pct < GO_RUNS_PCT,
         )
 
 

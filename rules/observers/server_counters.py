@@ -2,7 +2,8 @@
 
 Standing out: less than 90 % of 1,000 looks-up or more found in memory; four fifths of the allowed connections or memory in
 use; evictions, refused connections, deadlocks; more checkpoints on demand than by time; pages written by sessions
-themselves; half a second for a copy of the server (fork). Normal: the others; ratios, uses, and temporary files and tables
+themselves; half a second for a copy of the server (fork); five sessions that wait for row locks now, where a wait takes a second.
+Normal: the others; ratios, uses, and temporary files and tables
 on disk are told as measures. Totals since the start say nothing of the hour.
 Worked example: Redis with keyspace_hits 1000 and keyspace_misses 900000: 0.11 % of the looks-up were hits.
 Cost: a filter by name over the counters, one pass over what is left. Source: Redis INFO; memcached protocol.txt, stats; MySQL
@@ -23,7 +24,7 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 OBSERVER = Observer(
     "server-counters",
     "What do a database's own counters say?",
-    ("counters", "params"),
+    ("counters", "params", "rows"),
     {
         "*": "the same counters once more, 60 s later: redis-cli info, mysqladmin extended-status, psql -c 'select * from pg_stat_database'"
     },
@@ -84,6 +85,15 @@ ON_DISK = (
 )
 """Names of what went to disk for want of memory, of its bytes, and of what it is compared with; then their words."""
 
+VALUE = r"(?i)^(?:variable_)?value$"
+"""Name of the column of values in a table of names and values."""
+
+LISTED = 3
+"""Minimum number of known counters among the columns of a table."""
+
+WAITING_NOW, WAITED_MS = 5.0, 1000.0
+"""Number of sessions that wait for row locks at this moment, and the mean of all waits in ms, from which they hold up work."""
+
 ON_DEMAND = (("checkpoints_req", "checkpoints_timed"), ("num_requested", "num_timed"))
 NAMES = frozenset(
     [name for one, other, _ in HITS for name in (one, other)]
@@ -91,6 +101,7 @@ NAMES = frozenset(
     + [
         *STILL,
         "latest_fork_usec",
+        "innodb_row_lock_time_avg",
         "table_locks_waited",
         "table_locks_immediate",
         "buffers_backend",
@@ -105,14 +116,30 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what the counters of each listing say, the last sample of each name."""
     key = [*PLACE_COLUMNS, "part", "line_no", "name"]
     known = pl.col("name").str.to_lowercase().is_in(list(NAMES))
-    counters = case.scan("counters", [*key, "value"]).filter(known).head(MOST)
+    # A table of two columns that a client wrote with tabs has the names among its items.
+    named = pl.when(pl.col("name").str.contains(VALUE)).then("item").otherwise("name").alias("name")
+    counters = case.scan("counters", [*key, "item", "value"]).with_columns(named).drop("item").filter(known).head(MOST)
     params = case.scan("params", [*key, "num"]).filter(known).head(MOST).rename({"num": "value"})
     rows = pl.concat([counters, params], how="diagonal_relaxed").collect(engine="streaming")
+    if not (listed := _listed(case)).is_empty():
+        rows = pl.concat([rows, listed], how="diagonal_relaxed")
     good = rows.filter(pl.col("value").is_between(0, LARGEST) & pl.col("line_no").is_not_null())
     found: list[Sighting] = []
     for _, part in good.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
         found += _said({row["name"].lower(): row for row in part.iter_rows(named=True)})
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
+
+
+def _listed(case: CaseTables) -> pl.DataFrame:
+    """Return the counters of views that are printed as a table of one row, a column for each (pg_stat_bgwriter)."""
+    columns = [*PLACE_COLUMNS, "part", "table_no", "line_no", "heading", "cells"]
+    known = pl.col("heading").list.eval(pl.element().str.to_lowercase().is_in(list(NAMES))).list.sum() >= LISTED
+    tables = case.scan("rows", columns, known.fill_null(False)).head(MOST).collect(engine="streaming")
+    single = tables.filter(pl.len().over("artifact_id", "part", "table_no") == 1)
+    pairs = single.filter(pl.col("heading").list.len() == pl.col("cells").list.len()).explode("heading", "cells")
+    value = pl.col("cells").str.strip_chars().cast(pl.Float64, strict=False).alias("value")
+    named = pairs.rename({"heading": "name"}).with_columns(value).drop("table_no", "cells")
+    return named.filter(pl.col("name").str.to_lowercase().is_in(list(NAMES)) & pl.col("value").is_not_null())
 
 
 def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
@@ -137,6 +164,12 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
     for name, does in STILL.items():
         if name in of and of[name]["value"] > 0:
             text = f"{of[name]['value']:,.0f} {does} ({of[name]['name']})"
+            if name == "innodb_row_lock_current_waits" and _hold_up(of):
+                rows = (of[name], of["innodb_row_lock_time_avg"])
+                text += f"; a wait took {figure(rows[1]['value'] / 1e3, 's')} on average"
+                made = _one(rows, text, "events_count", of[name]["value"], "count", 0.0, False, 0.6)
+                yield replace(made, seen=({"event": "rows-wait-now"},))
+                continue
             yield _one((of[name],), text, "events_count", of[name]["value"], "count", 0.0, False, 0.25)
     if "latest_fork_usec" in of and (took := of["latest_fork_usec"]["value"] / 1e6) >= FORK_S:
         text = (
@@ -158,6 +191,13 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
             f"Sessions wrote {writers[0]['value']:,.0f} of {whole:,.0f} pages by themselves, {figure(100 * part, '%')}"
         )
         yield _one(writers, text, "backend_writes_pct", 100 * part, "%", 50.0, part <= 0.5, part)
+
+
+def _hold_up(of: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether sessions wait for row locks now, several and as long as people notice."""
+    average = of.get("innodb_row_lock_time_avg")
+    now = of["innodb_row_lock_current_waits"]["value"]
+    return average is not None and average["value"] >= WAITED_MS and now >= WAITING_NOW
 
 
 def _table_locks(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:

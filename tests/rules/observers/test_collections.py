@@ -190,3 +190,22 @@ def test_a_concurrent_collection_is_no_pause_but_tells_how_full_the_heap_is() ->
     assert made((100.0, freed.format(9000, 1038090240)))[0].normal
     calm = made((100.0, text.format(9000, 438090240)), (160.0, text.format(9900, 438090240)))
     assert [s.normal for s in calm] == [True]
+
+
+def go_runs(*collections: tuple[float, float]) -> list[Sighting]:
+    line = "gc {} @{}s 9%: 0.500+{}+0.500 ms clock, 2.0+40/900/30+2.0 ms cpu, 700->720->350 MB, 710 MB goal, 8 P"
+    found = made(*((None, line.format(n, at, ms)) for n, (at, ms) in enumerate(collections, 7)))
+    return [s for s in found if s.name == "gc_running_pct"]
+
+
+def test_collections_of_go_that_follow_each_other() -> None:
+    (runs,) = go_runs((100.0, 999.0), (102.5, 999.0), (105.0, 999.0), (107.5, 1199.0))
+    assert runs.headline == "A collection of Go ran for 40 % of the 7.500 s of 4 collections, the longest for 1.200 s"
+    assert recognise(**runs.seen[0])[0].mechanism == "garbage-collection"
+    assert not runs.normal
+
+
+def test_collections_of_go_that_rest_or_begin_a_program_are_normal() -> None:
+    assert [s.normal for s in go_runs((100.0, 899.0), (102.5, 999.0), (105.0, 999.0), (107.5, 9000.0))] == [True]
+    assert go_runs((0.1, 900.0), (1.1, 900.0), (2.1, 900.0), (3.1, 900.0)) == []
+    assert go_runs((100.0, 999.0), (102.5, 999.0), (107.5, 999.0)) == []

@@ -105,3 +105,27 @@ def test_a_copy_of_the_server_during_which_nobody_is_answered(usec: float, told:
         ["The server stood still for 0.500 s while it made the last copy of itself (latest_fork_usec)"] if told else []
     )
     assert not told or recognise(**made[0].seen[0])[0].mechanism == "fork-cost"
+
+
+def test_names_and_values_that_a_client_wrote_with_tabs() -> None:
+    rows = [
+        {"line_no": 2, "grp": "csv", "item": "Innodb_row_lock_current_waits", "name": "Value", "value": 5.0},
+        {"line_no": 3, "grp": "csv", "item": "Innodb_row_lock_time_avg", "name": "Value", "value": 1000.0},
+    ]
+    (made,) = observe(Case.of_tables({"counters": rows}))
+    assert made.headline == (
+        "5 row locks are waited for now (Innodb_row_lock_current_waits); a wait took 1.000 s on average"
+    )
+    assert made.seen == ({"event": "rows-wait-now"},)
+    for n, value in ((0, 4.0), (1, 999.0)):
+        other = [{**row, "value": value} if at == n else row for at, row in enumerate(rows)]
+        assert [s.seen for s in observe(Case.of_tables({"counters": other}))] == [()]
+
+
+def test_a_view_that_is_printed_as_one_row() -> None:
+    heading = ["checkpoints_timed", "checkpoints_req", "buffers_checkpoint", "buffers_clean", "buffers_backend"]
+    row = {"line_no": 3, "table_no": 1, "row_no": 1, "heading": heading, "cells": ["20", "80", "900", "50", "50"]}
+    made = list(observe(Case.of_tables({"rows": [row]})))
+    assert made[0].headline == "80 of 100 checkpoints were requested, not by time, 80 %"
+    twice = [row, {**row, "line_no": 4, "row_no": 2}]
+    assert list(observe(Case.of_tables({"rows": twice}))) == []
