@@ -3,7 +3,7 @@
 Standing out: a collector that stops the program a fifth of the time that its log covers, or half of its worst minute; else one
 pause of five seconds or more; a heap, or its old generation, that is nine tenths full after each of the last two full
 collections; full collections for one very large object that free nothing; a Go program whose collector has had a quarter of
-the processor time since the start. Normal: less.
+the processor time since the start, or ran for two fifths of the time of four collections or more. Normal: less.
 Read are the lines of HotSpot (`-Xlog:gc`, `-XX:+PrintGCDetails`), of servers that log what the beans of its collectors say
 (GCInspector of Cassandra), of V8 (`--trace-gc`) and of Go (`GODEBUG=gctrace=1`), and the
 samples of `jstat -gcutil`: an old generation that stays nine tenths full over at least two full collections.

@@ -2,8 +2,9 @@
 
 Plans of Oracle (DBMS_XPLAN with A-Rows, row sources of tkprof) and of SQL Server (SET STATISTICS PROFILE). Standing out: a
 full scan that takes half of the plan's time or more and gives a row for ten blocks or fewer; a step that ran once for each
-row of another that gave a hundred times the rows that were expected, and takes half of the time; a scan that gives millions
-of rows of which a plan without a sum returns next to none. Normal: less.
+row of another that gave a hundred times the rows that were expected, and takes half of the time; else the read that has half of
+the time of a plan of a second or more; a scan that gives millions of rows of which a plan without a sum returns next to none.
+Normal: less.
 Worked example: `TABLE ACCESS FULL T (cr=242867 pr=242528 pw=0 time=34391020 us)` with 4,411 rows below a root of 34.4 s: 242,867
 blocks for 4,411 rows, 100 % of the time.
 Cost: the first 20,000 rows of listings with these columns. Source: Oracle Database SQL Tuning Guide, Displaying execution plans, Using
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -28,6 +30,7 @@ OBSERVER = Observer(
     {
         "*": "the plan with its measures (dbms_xplan 'ALLSTATS LAST', actual plan) and the indexes of the tables it reads in full"
     },
+    alone=True,
 )
 
 MOST_ROWS = 20_000
@@ -43,6 +46,12 @@ OFTEN = 100.0
 
 LOOPS = 1000.0
 HALF = 0.5
+
+LONG_S = 1.0
+"""Minimum seconds of a plan from which the step that holds half of it is what is slow."""
+
+_ACCESS = re.compile(r"(?:TABLE ACCESS|MAT_VIEW ACCESS|INDEX|BITMAP INDEX|PARTITION)\b")
+"""Steps that read rows themselves, and so have none of the time of others below them but a read of an index."""
 
 MILLIONS = 1e6
 RETURNED = 1e-4
@@ -68,8 +77,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     for _, listing in rows.sort("line_no").group_by("artifact_id", "part", "table_no", maintain_order=True):
         steps = [made for row in listing.iter_rows(named=True) if (made := _step(row))]
         for one_plan in _plans(steps):
-            yield from _full_scans(one_plan)
-            yield from _loops(one_plan)
+            told = [*_full_scans(one_plan), *_loops(one_plan)]
+            yield from told or _holders(one_plan)
             yield from _wide_scans(one_plan)
 
 
@@ -138,6 +147,27 @@ def _full_scans(steps: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
             seconds / whole,
             "reads a large table to keep few rows",
         )
+
+
+def _holders(steps: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield the step that reads from a table or an index and has half of the time of a plan of `LONG_S` or more."""
+    whole = max((s["seconds"] or 0.0 for s in steps), default=0.0)
+    reads = [s for s in steps if s["seconds"] and _ACCESS.match(s["text"])]
+    if whole < LONG_S or not reads:
+        return
+    step = max(reads, key=lambda s: s["seconds"])
+    if step["seconds"] < HALF * whole:
+        return
+    gave = f" and gave {step['rows']:,.0f} row{'' if step['rows'] == 1 else 's'}" if step["rows"] is not None else ""
+    made = _sighting(
+        step,
+        f"{step['name']} took {figure(step['seconds'], 's')}{gave}, {figure(100 * min(1.0, step['seconds'] / whole), '%')}"
+        f" of the {figure(whole, 's')} of the plan",
+        ("node_s", step["seconds"]),
+        step["seconds"] / whole,
+        "",
+    )
+    yield replace(made, unit="s", seen=({"event": "plan-step"},))
 
 
 def _loops(steps: Sequence[dict[str, Any]]) -> Iterator[Sighting]:

@@ -10,6 +10,10 @@ from rules.observers.table_plans import observe
 
 
 def plan(heading: str, *rows: str) -> list[Sighting]:
+    return [s for s in read(heading, *rows) if s.name != "node_s"]
+
+
+def read(heading: str, *rows: str) -> list[Sighting]:
     names = heading.split("|")
     made = [
         {"line_no": n, "line_end": n, "table_no": 1, "row_no": n, "heading": names, "cells": row.split("|")}
@@ -105,3 +109,20 @@ def test_a_scan_of_sql_server_that_gives_millions_for_nothing(statement: str, ro
 
 def test_rows_that_have_no_operation_are_no_steps() -> None:
     assert plan(XPLAN, "0|||1||7|x|y") == []
+
+
+@pytest.mark.parametrize(
+    ("whole", "took", "step", "told"),
+    [
+        ("00:00:01.00", "00:00:00.50", "TABLE ACCESS FULL", True),
+        ("00:00:00.99", "00:00:00.98", "TABLE ACCESS FULL", False),
+        ("00:00:10.00", "00:00:04.99", "INDEX RANGE SCAN", False),
+        ("00:00:10.00", "00:00:09.99", "SORT ORDER BY", False),
+    ],
+)
+def test_the_read_that_holds_half_of_a_long_plan(whole: str, took: str, step: str, told: bool) -> None:
+    made = read(XPLAN, f"0|SELECT STATEMENT||1||70|{whole}|90", f"1|{step}|PARTS|1|70|70|{took}|90")
+    assert [s.seen for s in made] == ([({"event": "plan-step"},)] if told else [])
+    if told:
+        assert made[0].headline == "TABLE ACCESS FULL PARTS took 0.500 s and gave 70 rows, 50 % of the 1.000 s of the plan"
+        assert (made[0].unit, made[0].value, made[0].lines[0].line_from) == ("s", 0.5, 3)
