@@ -154,7 +154,7 @@ def _fitting(outlook: Outlook) -> str:
 
 
 def _beside(outlook: Outlook) -> list[Statement]:
-    """Say what is missing, what looks the same, what decides it, or what is cleared: whichever the state needs."""
+    """Say what is missing, what looks the same, what decides it, what is cleared, or what to bring: by the state."""
     verdict = outlook.verdict
     ask = next(iter(outlook.best_asks), None)
     settled = f"{ask.short}{f', {ask.host}' if ask.host else ''}" if ask else ""
@@ -173,4 +173,6 @@ def _beside(outlook: Outlook) -> list[Statement]:
         for claim in verdict.cleared[:1]
         if claim.key
     ]
+    if verdict.state == "cannot tell" and settled and ask:
+        found.append(Statement("Bring:", f"{settled} ({ask.who})" if ask.who else settled))
     return found

@@ -7,12 +7,12 @@ wants to read is the verdict's `sentence`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rules.judging import plain_words
 from rules.model import Finding, State, Symptom
-from rules.writing.messages import duration
+from rules.observers.observer import FELT_S
 
 LONG = 90
 """Maximum length of a headline in characters; a longer one is shortened at a comma, if it has one."""
@@ -21,7 +21,7 @@ NOT_VISIBLE = "Why is not visible yet."
 SYMPTOM_NEAR = 0.1
 """Maximum difference, relative to it, between the symptom that people told and a time that the evidence shows."""
 
-ONLY_RANKED = ("course", "setting")
+ONLY_RANKED = ("course", "setting", "descriptors")
 """Kinds of observations that tell what runs, not what takes time."""
 
 Row = Mapping[str, Any]
@@ -45,36 +45,36 @@ def headline(
         case "cause" | "suspect" if best is not None:
             return sentence(best.manager or best.headline)
         case "undecided":
-            named = [text.rstrip(".") for text in tied]
-            listed = f"{', '.join(named[:-1])}, or {named[-1]}" if len(named) > 1 else "".join(named)
-            return sentence(f"either {listed}: {'both fit' if len(named) == 2 else 'all fit'} equally")
+            named = [text.split(", ", 1)[0].rstrip(".") for text in tied]
+            listed = f"{', '.join(named[:-1])} or {named[-1]}" if len(named) > 1 else "".join(named)
+            return sentence(f"{listed}: {'both explain' if len(named) == 2 else 'all explain'} it equally")
         case "nothing wrong seen":
-            return sentence(f"{covers}, long enough to hold the slow moment")
+            return sentence(f"in {covers}, long enough to hold the slow moment")
     if beyond:
         return f"{sentence(beyond[0].manager or beyond[0].headline)} {NOT_VISIBLE}"
     shown = symptom_shown(observed, symptom)
-    if shown is not None:
-        return f"{sentence(brief(shown['headline']), shown['subject'])} {NOT_VISIBLE}"
-    return "Nothing that could be read stands out. Why it is slow is not visible yet."
+    if shown is None:
+        return f"{sentence(f'nothing stands out in {covers}')} Why it is slow is not visible yet."
+    if not plain_words.felt(shown):
+        return f"{sentence(f'nothing takes long or fails in {covers}')} Why it is slow is not visible yet."
+    return f"{sentence(plain_words.told(shown, LONG - len(NOT_VISIBLE)))} {NOT_VISIBLE}"
 
 
 def lead_headline(is_: str, best: Row) -> str:
-    """Return the headline of a lead: what the mechanism is, and the seconds of its largest observation.
+    """Return the headline of a lead: what the mechanism is, and how much of it the largest observation measured.
 
-    >>> lead_headline("a name server does not answer", {"seconds": 10.0, "n": 2})
+    >>> row = {"seconds": 10.0, "of_s": None, "n": 2, "observer": "long-waits", "kind": "wait", "unit": "s", "value": 5.0}
+    >>> lead_headline("a name server does not answer", row)
     'A name server does not answer: 10.0 s in all.'
     """
-    seconds = best.get("seconds")
-    if seconds is None or seconds < 0.1:
-        return sentence(is_)
-    joint = ", " if ":" in is_ else ": "
-    return sentence(
-        f"{is_.rstrip('.')}{joint}{seconds_in_words(seconds)}{' in all' if (best.get('n') or 1) > 1 else ''}"
-    )
+    told = plain_words.with_measure(plain_words.acting(is_), best)
+    return sentence(told if len(told) < LONG or (best.get("seconds") or 0.0) >= FELT_S else plain_words.acting(is_))
 
 
 def symptom_shown(observed: Sequence[Row], symptom: Symptom | None) -> Row | None:
-    """Return the observation that shows the symptom, else the strongest that stands out; None if nothing does."""
+    """Return the observation that shows the symptom, else the strongest that one notices, else the strongest; None if
+    nothing stands out.
+    """
     outstanding = [row for row in observed if not row["idle"] and not row.get("normal")]
     bad = symptom.bad if symptom is not None and symptom.unit == "s" else None
     if bad:
@@ -83,56 +83,17 @@ def symptom_shown(observed: Sequence[Row], symptom: Symptom | None) -> Row | Non
         )
         if (found := next(near, None)) is not None:
             return found
-    return next((row for row in outstanding if row["kind"] not in ONLY_RANKED), None)
+    told = [row for row in outstanding if row["kind"] not in ONLY_RANKED]
+    return next(filter(plain_words.felt, told), next(iter(told), None))
 
 
-def brief(text: str, most: int = LONG) -> str:
-    """Shorten a sentence at a comma or semicolon outside brackets and quotes, so that it still has its figure.
-
-    >>> brief("time elapsed took 3.940 s, 21 of 21 took 0.1 s or more, 0.310 s (median)", 60)
-    'time elapsed took 3.940 s, 21 of 21 took 0.1 s or more'
-    >>> brief("a sentence without a place to shorten it stays as it is, or so", 20)
-    'a sentence without a place to shorten it stays as it is, or so'
-    """
-    text = text.rstrip(".")
-    if len(text) <= most:
-        return text
-    ends = [at for at in _borders(text) if at <= most and re.search(r"\d", text[:at])]
-    return text[: ends[-1]] if ends else text
-
-
-def sentence(text: str, name: str = "") -> str:
+def sentence(text: str) -> str:
     """Return a text with a capital letter first, unless it begins with a name, and with its stop.
 
-    >>> sentence("either one or the other"), sentence("shmat waited 2 s", "shmat"), sentence("2 s.")
-    ('Either one or the other.', 'shmat waited 2 s.', '2 s.')
+    >>> sentence("either one or the other"), sentence("/var is full"), sentence("2 s.")
+    ('Either one or the other.', '/var is full.', '2 s.')
     """
     text = text.strip()
-    first = text.split(" ", 1)[0]
-    if first.isalpha() and first != name.split(" ", 1)[0]:
+    if text.split(" ", 1)[0].rstrip(",:").isalpha():
         text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def seconds_in_words(seconds: float) -> str:
-    """Write seconds with at most three digits.
-
-    >>> [seconds_in_words(s) for s in (0.1234, 2.4734, 10.0, 94.0, 7200.0)]
-    ['0.123 s', '2.47 s', '10.0 s', '1 min 34 s', '2 h 0 min']
-    """
-    return f"{seconds:#.3g} s" if 0.1 <= seconds < 60 else duration(seconds)
-
-
-def _borders(text: str) -> list[int]:
-    """Return the places of commas and semicolons that stand outside brackets and quotes and end a clause."""
-    depth, quoted, found = 0, False, []
-    for at, letter in enumerate(text):
-        if letter == '"':
-            quoted = not quoted
-        elif letter in "([{":
-            depth += 1
-        elif letter in ")]}":
-            depth -= 1
-        elif letter in ",;" and depth <= 0 and not quoted and text[at + 1 : at + 2] == " ":
-            found.append(at)
-    return found

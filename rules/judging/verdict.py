@@ -14,7 +14,7 @@ import polars as pl
 
 from rules.case.case import Case
 from rules.engine.run import Outcome
-from rules.judging import headlines, scoring
+from rules.judging import headlines, plain_words, scoring
 from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, State, Verdict, WhoseSeconds
 from rules.observers.observer import FELT_S
 from rules.walking import wait_path
@@ -320,7 +320,7 @@ class Judgement:
         """Say how many files were read and how long a time the longest of their clocks spans."""
         files = len({a.id for a in self.case.spec.artifacts})
         spans = [c.t_end - c.t_begin for c in self.case.clocks if c.t_begin is not None and c.t_end is not None]
-        over = f" over {headlines.seconds_in_words(max(spans))}" if spans and max(spans) >= 1 else ""
+        over = f" over {plain_words.in_words(max(spans))}" if spans and max(spans) >= 1 else ""
         return f"{files} file{'s' if files != 1 else ''}{over}"
 
     def _sentence_without_cause(self, state: str) -> str:

@@ -73,8 +73,17 @@ def test_no_cause_has_no_empty_boxes_and_counts_what_fits() -> None:
     assert face(shown, READ).statements[0].text == "no explanation has evidence for it"
 
 
+def test_without_a_cause_it_says_what_to_bring_and_who_has_it() -> None:
+    shown = without_findings(state="cannot tell")
+    shown.report["asks"] = [{"ask": "vmstat 5 12", "who": "system administrator", "host": "db1", "os": "linux"}]
+    made = face(shown, READ)
+    assert [(one.lead, one.text) for one in made.statements][1:] == [
+        ("Bring:", "Run of vmstat, db1 (system administrator)")
+    ]
+
+
 def test_nothing_wrong_says_what_was_looked_at_and_what_not() -> None:
-    shown = without_findings(state="nothing wrong seen", headline="4 files, long enough to hold the slow moment.")
+    shown = without_findings(state="nothing wrong seen", headline="In 4 files, long enough to hold the slow moment.")
     leads = said(shown)
     assert [lead for lead, _ in leads] == ["Looked at:", "Not looked at:"]
 
