@@ -18,7 +18,7 @@ from rules.case.case import Case
 from rules.case.site_names import named, usable
 from rules.derived.observations import MOST_ASKS
 from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity, SiteName
-from rules.observers.observer import CONTEXT, KEPT, MOST_LINES
+from rules.observers.observer import CONTEXT, FELT_S, KEPT, MOST_LINES
 
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
@@ -39,6 +39,11 @@ FAILED_STEP = 0.35
 
 REMARK = 0.08
 """Weight of a setting or total that nothing is compared with."""
+
+LINES, MOST_OF_IT, BELOW = ("lines_count", "times_count"), 0.5, 0.99
+"""Quantities that count lines of a log; weight from which a loss of seconds comes before such a count that does not
+explain it; and the weight of the count as a part of that loss.
+"""
 
 ALSO = 5
 """Maximum number of observations that the sentence of the largest names too; further ones are counted."""
@@ -161,7 +166,7 @@ def _joined(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def ranked(rows: Sequence[dict[str, Any]], excess_s: float | None) -> list[dict[str, Any]]:
     """Return the rows in the order in which they are shown, at most `SHOWN`; idle ones last."""
-    left = [(weight(row, excess_s), n, row) for n, row in enumerate(rows)]
+    left = list(zip(_weights(rows, excess_s), range(len(rows)), rows, strict=True))
     idle = [row for _, _, row in left if row["idle"]]
     left = sorted((x for x in left if not x[2]["idle"]), key=lambda x: (-x[0], x[1]))[: 4 * SHOWN]
     factor = [1.0] * len(left)
@@ -179,6 +184,20 @@ def ranked(rows: Sequence[dict[str, Any]], excess_s: float | None) -> list[dict[
             if _shape(row) == _shape(chosen) or _overlap(row, chosen):
                 factor[i] *= SAME_THING
     return [*made, *idle[: SHOWN - len(made)]]
+
+
+def _weights(rows: Sequence[dict[str, Any]], excess_s: float | None) -> list[float]:
+    """Return the weights of rows. How often a line stands in a log does not lead over most of the seconds that are lost,
+    unless it names their mechanism: a share of the lines that complain is no share of the time.
+    """
+    plain = [weight(row, excess_s) for row in rows]
+    timed = [(w, row) for w, row in zip(plain, rows, strict=True) if (row["seconds"] or 0.0) >= FELT_S]
+    lost = max((w for w, _ in timed), default=0.0)
+    if lost < MOST_OF_IT:
+        return plain
+    explained = {row["mechanism"] for _, row in timed if row["mechanism"]}
+    counts = (row["name"] in LINES and row["seconds"] is None and row["mechanism"] not in explained for row in rows)
+    return [min(w, BELOW * lost) if count else w for w, count in zip(plain, counts, strict=True)]
 
 
 def _shape(row: dict[str, Any]) -> str:

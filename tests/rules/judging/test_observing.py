@@ -65,6 +65,31 @@ def test_a_message_with_another_number_is_the_same_message() -> None:
     assert order(*killed, row(3, share=0.3))[:2] == [1, 3]
 
 
+def complaint(line: int, **more: Any) -> dict[str, Any]:
+    return row(line, **{"observer": "log-complaints", "kind": "error", "name": "lines_count", "share": 1.0, **more})
+
+
+def test_a_count_of_lines_does_not_lead_over_most_of_the_seconds_that_are_lost() -> None:
+    killed = complaint(1, strength="mechanism", mechanism="out-of-memory")
+    assert order(killed, row(2, seconds=3.94)) == [2, 1]
+    assert order(killed, row(2, seconds=3.0, of_s=3.9), row(3, share=0.5, observer="o")) == [2, 1, 3], "it stays second"
+    assert order({**killed, "name": "times_count"}, row(2, seconds=3.94)) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        row(2, seconds=3.94, mechanism="out-of-memory"),
+        row(2, seconds=0.3),
+        row(2, seconds=0.05, of_s=0.05),
+        row(2, seconds=1.0, of_s=9.0),
+    ],
+    ids=["explained", "short", "not felt", "small part"],
+)
+def test_a_count_of_lines_leads_over_seconds_that_it_explains_or_that_are_few(other: dict[str, Any]) -> None:
+    assert order(complaint(1, strength="mechanism", mechanism="out-of-memory"), other) == [1, 2]
+
+
 def counter(line: int, **more: Any) -> dict[str, Any]:
     moved = {"joins": "tcp", "short": f"Drops{line} by {line}", "mechanism": "backlog-full", **more}
     return row(line, observer="still-counters", kind="counter", **moved)
