@@ -7,10 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from incidents.content.report import Ask, Outlook
+from incidents.content.report import Ask, Claim, Outlook, layer_name
 from incidents.models.evidence.request import EvidenceRequest
+from rules.collecting.commands import DBA, NETWORK, SYSADMIN
 
 MOST = 3
+
+PEOPLE = {
+    "client_app": "application team",
+    "client_host": SYSADMIN,
+    "network": NETWORK,
+    "listener": DBA,
+    "name_service": SYSADMIN,
+    "os_kernel": SYSADMIN,
+    "database": DBA,
+    "storage": "storage administrator",
+    "configuration": SYSADMIN,
+}
+"""Who carries out a remedy, by the layer that it is for."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +56,16 @@ def steps(outlook: Outlook, asked: Mapping[str, EvidenceRequest]) -> list[Step]:
     if outlook.verdict.state == "cause":
         remedies = ((claim, claim.remedies[0][0]) for claim in outlook.carriers if claim.remedies and claim.key)
         made = [
-            Step(_clause(text), claim.layer_name, str(claim.raw.get("host") or ""), "", text, finding_key=claim.key)
+            Step(_clause(text), _people(claim), str(claim.raw.get("host") or ""), "", text, finding_key=claim.key)
             for claim, text in remedies
         ][:1]
     return [*made, *(_of_ask(ask, asked.get(ask.id)) for ask in outlook.best_asks)][:MOST]
+
+
+def _people(claim: Claim) -> str:
+    """Name who carries out the remedies of a finding; the layer, if it is not known who works on it."""
+    layers = [str(layer) for layer in claim.raw.get("layers") or [claim.layer]]
+    return " and ".join(dict.fromkeys(PEOPLE.get(layer) or layer_name(layer) for layer in layers))
 
 
 def _of_ask(ask: Ask, request: EvidenceRequest | None) -> Step:

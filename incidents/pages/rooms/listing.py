@@ -42,6 +42,7 @@ from incidents.models.judging.verdict import Verdict
 from incidents.models.people.membership import Membership, Role
 from incidents.models.people.notification import Notification
 from incidents.models.plan.action import Action, ActionState
+from incidents.models.plan.review import FollowUp
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, Status
 from incidents.storage import live
@@ -236,7 +237,10 @@ def _state(user: User | AnonymousUser, name: str) -> Q:
         actions = Action.objects.filter(**of_room, owner=user.pk, deleted_at__isnull=True)
         asked = EvidenceRequest.objects.filter(**of_room, asked_of=user.pk, state=RequestState.OPEN)
         open_ones = actions.filter(state__in=(ActionState.OPEN, ActionState.DOING))
-        return going & (Q(Exists(told)) | Q(Exists(open_ones)) | Q(Exists(asked)))
+        # A follow-up is done after its incident, so it needs its owner in a closed room too.
+        follow_ups = FollowUp.objects.filter(**of_room, owner=user.pk, done_at__isnull=True, deleted_at__isnull=True)
+        now = going & (Q(Exists(told)) | Q(Exists(open_ones)) | Q(Exists(asked)))
+        return now | (there & Q(Exists(follow_ups)))
     return going
 
 

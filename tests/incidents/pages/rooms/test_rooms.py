@@ -24,6 +24,7 @@ from incidents.actions.sample import SAMPLES
 from incidents.models.judging.verdict import Verdict
 from incidents.models.people.membership import Membership, Role
 from incidents.models.plan.action import Action
+from incidents.models.plan.review import FollowUp
 from incidents.models.room.incident import Incident
 from incidents.pages.rooms import listing
 from incidents.storage import live
@@ -388,6 +389,21 @@ def test_filters_are_links_with_counts(client):
     assert listed(client, status="needed") == ["Of another"]
     assert sorted(listed(client, q="m")) == ["Mine"]
     assert sorted(listed(client, q="t", status="closed")) == ["Shut"]
+
+
+def test_a_follow_up_needs_its_owner_until_it_is_done_also_in_a_closed_room(client):
+    room = make_room(client.user, "Shut")
+    actions.close(room)
+    follow_up = FollowUp.objects.create(
+        incident=room.incident, text="Write it up", owner=client.user, author=client.user
+    )
+    FollowUp.objects.create(incident=make_room(client.user, "Of nobody").incident, text="x", author=client.user)
+    assert listed(client, status="needed") == ["Shut"]
+    FollowUp.objects.filter(pk=follow_up.pk).update(deleted_at=timezone.now(), deleted_by=client.user)
+    assert listed(client, status="needed") == []
+    FollowUp.objects.filter(pk=follow_up.pk).update(deleted_at=None, deleted_by=None)
+    FollowUp.objects.filter(pk=follow_up.pk).update(done_at=timezone.now(), done_by=client.user)
+    assert listed(client, status="needed") == []
 
 
 def test_the_wall_is_the_same_list_without_controls(client):
