@@ -1,4 +1,4 @@
-"""Root URLs: Django's admin, accounts (allauth), and everything else in incidents/urls.py."""
+"""Root URLs: Django's admin, accounts (allauth), and everything else in incidents/urls.py; and who answers a failure."""
 
 from __future__ import annotations
 
@@ -10,3 +10,5 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("", include("incidents.urls")),
 ]
+
+handler500 = "incidents.doors.rest.api.failed"

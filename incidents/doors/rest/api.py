@@ -16,6 +16,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.cache import add_never_cache_headers
+from django.views.defaults import server_error
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.operation import Operation
@@ -25,7 +26,7 @@ from ninja.security import HttpBearer, SessionAuth
 from incidents import access
 from incidents.access import Caller, Right, Room
 from incidents.actions.limits import count_try
-from incidents.content.problems import MEDIA_TYPE, problem
+from incidents.content.problems import MEDIA_TYPE, problem, wanted_at
 from incidents.errors import AlreadyHere, Refused, WrongSecret
 from incidents.models.people.access_token import Scope
 from incidents.storage.database import AWAY, no_text
@@ -186,6 +187,18 @@ def answered(view: View) -> View:
         return made
 
     return answer
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Answer what nobody foresaw: a problem without details to programs, Django's page to people.
+
+    Django calls it after the transaction is rolled back and the fault is logged.
+    """
+    if not wanted_at(request.path):
+        return server_error(request)
+    made = refusal(500, "Something failed on the server. What was stored before is safe. Try again later.")
+    add_never_cache_headers(made)
+    return made
 
 
 def unknown(request: HttpRequest, rest: str = "") -> HttpResponse:

@@ -289,3 +289,25 @@ def test_a_stranger_cannot_tell_a_room_from_nonsense():
     nobody = [Client().get(f"/api/v1/rooms/{slug}/notes") for slug in (room.incident.slug, "nonsense")]
     assert nobody[0].content == nobody[1].content
     assert nobody[0].status_code == 401
+
+
+def test_a_failure_that_nobody_foresaw_is_a_problem_without_details(monkeypatch: pytest.MonkeyPatch):
+    room = make_room()
+    client = program(room.user)
+    client.raise_request_exception = False
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("secret place /srv/exhibit")
+
+    monkeypatch.setattr("incidents.access.enter_as", fail)
+    answer = client.get(at(room))
+    assert (answer.status_code, answer["Content-Type"]) == (500, "application/problem+json")
+    assert "no-store" in answer["Cache-Control"]
+    assert answer.json()["title"] == "Internal Server Error"
+    assert b"srv" not in answer.content
+    monkeypatch.setattr("incidents.access.visible_to", fail)
+    monkeypatch.setattr("incidents.pages.rooms.listing.visible_to", fail)
+    page = Client(raise_request_exception=False)
+    page.force_login(room.user)
+    shown = page.get("/")
+    assert (shown.status_code, shown["Content-Type"].split(";")[0]) == (500, "text/html")
