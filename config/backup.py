@@ -29,7 +29,7 @@ from psycopg.conninfo import make_conninfo
 
 from config import embedded
 from incidents.models.site.backup import Backup
-from incidents.storage import seals
+from incidents.storage import seals, tombstones
 
 MANIFEST = "manifest.json"
 DUMP = "database.dump"
@@ -148,8 +148,16 @@ def is_ours(folder: Path) -> bool:
     return manifest is not None and manifest.get("key") == seals.fingerprint()
 
 
+def deleted_rooms(folder: Path) -> list[tombstones.Tombstone]:
+    """Return what is known of deleted rooms here and beside the backup: rooms that a restored backup brings back."""
+    return [*tombstones.here(), *tombstones.beside(folder)]
+
+
 def restore(folder: Path, replace: bool = False) -> list[Entry]:
-    """Restore a backup. Refuses an installation that has accounts or evidence, unless `replace` is true."""
+    """Restore a backup. Refuses an installation that has accounts or evidence, unless `replace` is true.
+
+    It may bring rooms back that were deleted since: `deleted_rooms` is asked before, its rows put back afterwards.
+    """
     entries = verify(folder)
     root: Path = settings.EVIDENCE_ROOT
     if not replace and (_has_people() or any(_evidence(root))):

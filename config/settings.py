@@ -222,12 +222,21 @@ CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "incidents.tasks.sweep", "schedule": 15.0, "options": {"queue": "chores", "expires": 12}}
 }
+CELERY_BEAT_SCHEDULE["rooms"] = {
+    "task": "incidents.tasks.delete_rooms",
+    "schedule": 60.0,
+    "options": {"queue": "chores", "expires": 50},
+}
 if EXHIBIT_BACKUP_ROOT is not None:  # beat asks often; rows in the database say when one is due
     CELERY_BEAT_SCHEDULE["backup"] = {
         "task": "config.tasks.back_up",
         "schedule": 60.0,
         "options": {"queue": "chores", "expires": 50},
     }
+# Days that a closed room is kept, 0 for ever; a room may have its own. Days between the announcement of a deletion and
+# the deletion, within which a lead can undo it.
+EXHIBIT_KEEP_DAYS = env_int("EXHIBIT_KEEP_DAYS", 0, minimum=0)
+EXHIBIT_UNDO_DAYS = env_int("EXHIBIT_UNDO_DAYS", 7, minimum=1)
 # Size in bytes from which a file is read by the worker for large files.
 EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)
 # Number of processes that read one file above 200 MB.

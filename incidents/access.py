@@ -44,6 +44,8 @@ class Right(StrEnum):
     SHARE = "edit and share the summary"
     EXPORT = "take the room out as a bundle"
     REVIEW = "write the review"
+    HOLD = "put a legal hold on the room"
+    DELETE = "set how long the room is kept, and delete it"
 
 
 _VIEWER = frozenset({Right.READ, Right.ASK})
@@ -86,10 +88,14 @@ _WHEN_CLOSED = frozenset(
         Right.SHARE,
         Right.EXPORT,
         Right.REVIEW,
+        Right.HOLD,
+        Right.DELETE,
     }
 )
+# A room that is announced to be deleted can be read and taken away.
+_WHEN_GOING = frozenset({Right.READ, Right.ASK, Right.ORIGINAL, Right.EXPORT, Right.HOLD, Right.DELETE})
 # An archived room can be read only; purging evidence that must not stay there is still allowed.
-_WHEN_ARCHIVED = frozenset({Right.READ, Right.ASK, Right.ORIGINAL, Right.PURGE, Right.CLOSE, Right.EXPORT})
+_WHEN_ARCHIVED = _WHEN_GOING | {Right.PURGE, Right.CLOSE}
 _NEEDED = dict.fromkeys(Right, "a lead") | dict.fromkeys(_INVESTIGATOR, "an investigator or a lead")
 
 
@@ -114,6 +120,8 @@ class Room:
         return f"{name} (token {shown.label})" if shown else name
 
     def may(self, right: Right) -> bool:
+        if self.incident.to_be_deleted:
+            return right in self.rights and right in _WHEN_GOING
         if self.incident.archived:
             return right in self.rights and right in _WHEN_ARCHIVED
         return right in self.rights and (not self.incident.closed or right in _WHEN_CLOSED)
@@ -125,6 +133,11 @@ class Room:
         if right not in self.rights:
             raise NotAllowed(_NEEDED[right])
         if not self.may(right):
+            if self.incident.delete_at is not None:
+                raise RoomClosed(
+                    f"This room is to be deleted, {self.incident.delete_at:%Y-%m-%d %H:%M} UTC: until then it can be read. "
+                    "A lead can undo that."
+                )
             if self.incident.archived:
                 raise RoomClosed("This room is archived: it can be read. A lead can take it out of the archive.")
             raise RoomClosed
@@ -203,9 +216,10 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
     """Return the rooms that this person may see; lists and searches start from this query set."""
     if not user.is_active:  # False for AnonymousUser too
         return Incident.objects.none()
+    # A deletion that has begun has removed the members; for administrators too the room is gone.
     if user.is_superuser:
-        return Incident.objects.all()
-    return Incident.objects.filter(memberships__user=user)
+        return Incident.objects.filter(deletion_begun=False)
+    return Incident.objects.filter(memberships__user=user, deletion_begun=False)
 
 
 def rooms_with(user: User, right: Right, incidents: Iterable[Incident]) -> set[int]:
@@ -339,6 +353,8 @@ def _as_seen_by(user: User, incident: Incident) -> Room | None:
 
 
 def _as_member(user: User, incident: Incident, membership: Membership | None) -> Room | None:
+    if incident.deletion_begun:
+        return None
     if user.is_superuser:
         return Room(incident, user, membership.role if membership else None, frozenset(Right))
     return Room(incident, user, membership.role, RIGHTS[membership.role]) if membership else None

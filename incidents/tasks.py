@@ -27,6 +27,7 @@ from incidents.work import (
     arrivals,
     bundling,
     closing,
+    deleting,
     deliveries,
     expiring,
     holders,
@@ -186,6 +187,18 @@ def sweep() -> None:
     for artifact in Artifact.objects.filter(purged_at__gt=timezone.now() - timedelta(hours=1)):
         store.purge(artifact)  # again: the process that purged it may have died after its commit
     _forget()
+
+
+@shared_task(name="incidents.tasks.delete_rooms")  # type: ignore[untyped-decorator]  # as above
+def delete_rooms() -> None:
+    """Announce the deletion of rooms that were kept for their time, and delete those whose time has come."""
+    try:
+        deleting.announce_what_is_past()
+        deleting.announce_what_came_back()
+        deleting.delete_due()
+    except AWAY as error:  # a later call goes on with the step that was not finished
+        log.warning("deleting.database_away", error=str(error))
+        connection.close()
 
 
 def _forget() -> None:

@@ -41,11 +41,12 @@ def broker() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
-    """Let tests with real transactions empty all tables: the activity record refuses that (TestActivity tries)."""
+    """Let tests with real transactions empty all tables: records refuse that (TestActivity tries)."""
     from django.db import connection
 
     with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE incidents_activity DISABLE TRIGGER activity_is_never_emptied")
+        for table, trigger in (("activity", "activity_is"), ("siterecord", "site_record_is")):
+            cursor.execute(f"ALTER TABLE incidents_{table} DISABLE TRIGGER {trigger}_never_emptied")
 
 
 def listed_skips() -> list[str]:

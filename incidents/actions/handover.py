@@ -88,6 +88,8 @@ def _offered_to_me(doing: Deed) -> HandOver:
     still = doing.incident.memberships.filter(user=offerer, role=Role.LEAD).exists() or offerer.is_superuser
     if not still or not offerer.is_active:
         raise Refused("Whoever offered you the lead does not lead this room any more.", 409)
+    if doing.incident.to_be_deleted:
+        raise RoomClosed("This room is to be deleted: its people stay as they are unless a lead undoes that.")
     if doing.incident.archived:
         raise RoomClosed("This room is archived: its people stay as they are until a lead takes it out again.")
     return row

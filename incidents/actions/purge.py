@@ -32,6 +32,7 @@ def purge(room: Room, number: int, reason: str) -> Artifact:
     if not reason:
         raise Refused("Say why it is purged: the tombstone shows it.")
     with deed(room, Right.PURGE) as doing:
+        doing.require_no_hold()
         artifact = _purge(doing, number, reason)
         for inside in Artifact.objects.filter(incident=doing.incident, came_in__archive=artifact, way=Way.ARCHIVE):
             # Files unpacked from it are the same content. Those also uploaded, or also in another archive, stay.

@@ -227,6 +227,7 @@ def refuse(room: Room, request_id: int, file_id: uuid.UUID, reason: str) -> None
     if not reason:
         raise Refused("Say why it is refused: that is what stays of it.")
     with deed(room, Right.UPLOAD) as doing:
+        doing.require_no_hold()
         file = _waiting(doing, request_id, file_id)
         _settled(doing, file, Quarantined.REFUSED, reason, None)
         doing.record(

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from incidents import tasks
 from incidents.access import Right, Room, again
+from incidents.errors import Refused
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.models.room.job import Job, Queue
@@ -30,6 +31,14 @@ class Deed:
     def tell(self, kind: str, object: str | int = "", version: int = 1) -> None:
         if live.tell(self.room.incident.pk, kind, object, version).leaves:
             tasks.hint_hooks_on_commit()
+
+    def require_no_hold(self) -> None:
+        """Raise `Refused` if a legal hold keeps everything of the room."""
+        if self.incident.held:
+            raise Refused(
+                "A legal hold is on this room: nothing of it can be deleted until it is lifted, on the page Keeping.",
+                409,
+            )
 
     def rejudge(self) -> None:
         """Have the room judged again, since what the rules see has changed."""

@@ -196,6 +196,8 @@ def reopen(room: Room, status: str | None = None) -> Incident:
         incident = doing.incident
         if not incident.closed:
             raise Refused("The room is open.", 409)
+        if incident.to_be_deleted:
+            raise Refused("The room is to be deleted. Undo that first, on the page Keeping.", 409)
         if incident.archived:
             raise Refused("Take the room out of the archive first.", 409)
         incident.status = status or standing.status_of(standing.values_of(incident))

@@ -22,11 +22,13 @@ from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job, JobState, Queue
 from incidents.models.site.backup import Backup, BackupState
+from incidents.models.site.deletion import OPEN, RoomDeletion
 
 LATELY = timedelta(days=1)
 SLOW_S = 120.0
 """Work that has waited this long is told as a fault: a worker is missing, or there is more than the workers can do."""
 BACKUP_AGE = timedelta(days=7)
+LATE_DELETION = timedelta(hours=1)
 LARGEST = 10
 LATEST_BACKUPS = 10
 
@@ -140,6 +142,19 @@ class Backups:
 
 
 @dataclass(frozen=True)
+class Leaving:
+    """A room that is to be deleted; `room` is None once nobody may see it any more."""
+
+    deletion: RoomDeletion
+    room: Incident | None
+
+    @property
+    def late(self) -> bool:
+        """Tell whether it should be gone: no worker does chores, or the disk fails."""
+        return self.deletion.due_at < timezone.now() - LATE_DELETION
+
+
+@dataclass(frozen=True)
 class Site:
     """All of it, as one page shows it."""
 
@@ -148,6 +163,7 @@ class Site:
     disks: list[Disk]
     backups: Backups
     people: dict[str, int]
+    leaving: list[Leaving]
 
     @property
     def faults(self) -> list[str]:
@@ -173,13 +189,15 @@ class Site:
             if part.running and part.ends > 1
         ]
         said += self.backups.faults
+        if late := sum(row.late for row in self.leaving):
+            said.append(f"{late} room{'s' if late > 1 else ''} should be deleted by now: see Rooms, and the log.")
         if n := self.people["administrators_without"]:
             said.append(f"{n} administrator{'s have' if n > 1 else ' has'} no second factor.")
         return said
 
 
 def look() -> Site:
-    return Site(parts(), queues(), disks(), backups(), people())
+    return Site(parts(), queues(), disks(), backups(), people(), leaving())
 
 
 def parts() -> list[PartRow]:
@@ -266,6 +284,18 @@ def largest_rooms() -> list[Incident]:
         files=Count("artifacts", filter=here), bytes=Sum("artifacts__size", filter=here)
     )  # fmt: skip
     return list(counted.filter(bytes__gt=0).order_by("-bytes", "pk")[:LARGEST])
+
+
+def leaving() -> list[Leaving]:
+    """Return the rooms that are to be deleted, the next one first."""
+    rows = list(RoomDeletion.objects.filter(state__in=OPEN).order_by("due_at"))
+    rooms = Incident.objects.filter(deletion_begun=False).in_bulk([row.room_id for row in rows])
+    return [Leaving(row, rooms.get(row.room_id)) for row in rows]
+
+
+def held() -> list[Incident]:
+    """Return the rooms with a legal hold, the oldest hold first."""
+    return list(Incident.objects.filter(held_at__isnull=False).select_related("held_by").order_by("held_at"))
 
 
 def backups() -> Backups:

@@ -97,6 +97,7 @@ def text_of(request: HttpRequest, room: Room, name: str, make: Callable[[], str]
         rights,
         incident.closed,
         incident.archived,
+        incident.to_be_deleted,
         request.GET.urlencode(),
     )
     return SHELF.get(key, make)  # fmt: skip

@@ -57,6 +57,8 @@ MAY = {
     "share": Right.SHARE,
     "export": Right.EXPORT,
     "review": Right.REVIEW,
+    "hold": Right.HOLD,
+    "delete": Right.DELETE,
 }
 
 

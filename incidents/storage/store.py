@@ -365,6 +365,19 @@ def purge(artifact: Artifact) -> None:
                 shutil.rmtree(folder)
 
 
+def drop_room(incident_id: int, uploads: Iterable[uuid.UUID] = (), quarantined: Iterable[uuid.UUID] = ()) -> None:
+    """Remove everything of a room: its folder, its uploads under way, what waits in quarantine. Can be repeated.
+
+    What another room holds of the same content stays: each has a name of its own for it.
+    """
+    with _plain_faults():
+        for path in (*map(incoming_path, uploads), *map(quarantine_path, quarantined)):
+            path.unlink(missing_ok=True)
+        if (folder := _room(incident_id)).exists():
+            shutil.rmtree(folder)
+            _fsync_folder(folder.parent)
+
+
 def drop_reading(reading: Reading) -> None:
     """Remove the tables of a reading that is no longer used. Can be repeated."""
     with _plain_faults():

@@ -106,8 +106,9 @@ def expire_files() -> int:
     """Expire quarantined files that nobody settled in time, and remove files without a row; return how many expired."""
     past = timezone.now() - timedelta(days=QUARANTINE_DAYS)
     waiting = QuarantinedFile.objects.filter(state=Quarantined.WAITING)
+    expired = waiting.filter(received_at__lt=past, incident__held_at__isnull=True)
     gone = 0
-    for file in list(waiting.filter(received_at__lt=past).select_related("link__request")[:AT_ONCE]):
+    for file in list(expired.select_related("link__request")[:AT_ONCE]):
         with transaction.atomic():
             RoomCounter.lock(file.incident_id)
             reason = f"nobody took it in within {QUARANTINE_DAYS} days"

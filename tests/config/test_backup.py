@@ -106,11 +106,16 @@ class TestFromOneFolderIntoAnother:
         assert made.returncode == 0, made.stderr
         (folder,) = root.iterdir()
         fill(target, "static")
+        gone = {"slug_hash": "ab" * 32, "room": 4711, "deleted": "2026-11-20T03:00:00+00:00"}
+        (root / "deleted-rooms.json").write_text(json.dumps([gone]))
         done = manage(target, "restore", str(folder))
         assert done.returncode == 0, done.stderr
         assert files(target / "evidence") == EVIDENCE
         there, here = rows(source), rows(target)
         assert {row[2] for row in there.pop("incidents_backup")} >= {"done"}
+        assert there.pop("incidents_roomdeletion") == []
+        (tombstone,) = here.pop("incidents_roomdeletion")
+        assert {4711, "ab" * 32, "done"} <= set(tombstone), "a room that was deleted after the backup is deleted again"
         assert here.pop("incidents_backup") == []
         assert here == there
 

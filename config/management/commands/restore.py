@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command
 
 from config import backup, embedded
+from incidents.storage import tombstones
 
 OTHER_KEY = """\
 This backup was made with another secret key than the one that is here. With this key
@@ -32,8 +33,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path, replace: bool, **options: Any) -> None:
         try:
             with backup.alone():
+                deleted = backup.deleted_rooms(folder)
                 entries = backup.restore(folder, replace)
                 call_command("prepare", verbosity=1)
+                tombstones.put_back(deleted)
         except (backup.BackupError, embedded.EmbeddedError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"restored: database and {len(entries) - 1} files of evidence")

@@ -37,7 +37,7 @@ SEARCHED = ("title", "symptom_text", "affected", "last_change", "measured_how")
 
 
 class Incident(models.Model):
-    """One case and the room in which its members work on it. Rooms are closed, never deleted."""
+    """One case and the room in which its members work on it. It is deleted in one way only: incidents/work/deleting.py."""
 
     # The slug ends in 8 random characters, so that a stranger cannot guess a room from its title.
     slug = models.SlugField(max_length=80, unique=True)
@@ -72,6 +72,18 @@ class Incident(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
     archived_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
+    # Days that the room is kept after it was closed: None as the site says, 0 for ever.
+    keep_days = models.PositiveIntegerField(null=True, blank=True)
+    kept_since = models.DateTimeField(null=True, blank=True)  # a deletion was undone: the days count again from here
+    # A legal hold: while it lasts, nothing of the room is deleted. One of an administrator only they lift.
+    held_at = models.DateTimeField(null=True, blank=True)
+    held_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    held_why = models.TextField(blank=True, default="", db_default="")
+    held_by_site = models.BooleanField(default=False, db_default=False)
+    # When an announced deletion comes (`RoomDeletion`), and whether it has begun: then nobody sees the room any more.
+    delete_at = models.DateTimeField(null=True, blank=True)
+    deletion_begun = models.BooleanField(default=False, db_default=False)
+
     next_update_at = models.DateTimeField(null=True, blank=True)  # when the next update is promised
     next_update_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     # Kind of the duty (`DutyKind`) whose holder gives it; `next_update_by` is that person, as long as the duty counts.
@@ -101,6 +113,18 @@ class Incident(models.Model):
                 name="incident_archived_is_closed",
                 condition=Q(archived_at__isnull=True) | Q(status=Status.CLOSED),
             ),
+            models.CheckConstraint(
+                name="incident_held_says_who",
+                condition=Q(held_at__isnull=True) | (Q(held_by__isnull=False) & ~Q(held_why="")),
+            ),
+            models.CheckConstraint(
+                name="incident_held_or_deleted",
+                condition=Q(held_at__isnull=True) | Q(delete_at__isnull=True),
+            ),
+            models.CheckConstraint(
+                name="incident_deleted_is_closed",
+                condition=Q(delete_at__isnull=True) | Q(status=Status.CLOSED),
+            ),
         )
         indexes = (
             models.Index(fields=("status", "-created_at"), name="incident_by_status"),
@@ -118,6 +142,16 @@ class Incident(models.Model):
     @property
     def archived(self) -> bool:
         return self.archived_at is not None
+
+    @property
+    def held(self) -> bool:
+        """Tell whether a legal hold keeps everything of the room."""
+        return self.held_at is not None
+
+    @property
+    def to_be_deleted(self) -> bool:
+        """Tell whether the room is announced to be deleted: until then it can be read, and nothing in it changes."""
+        return self.delete_at is not None
 
     @property
     def update_late(self) -> bool:

@@ -96,6 +96,8 @@ class Row:
     def age(self) -> str:
         """Say how long the room has been open, or in its present state where the time of that is known."""
         room = self.incident
+        if room.delete_at:
+            return f"to be deleted on {room.delete_at:%Y-%m-%d}"
         if room.archived_at:
             return f"archived {listing.ago(room.archived_at)}"
         reached = {one.kind: one.at for one in self.milestones} | ({"closed": room.closed_at} if room.closed_at else {})

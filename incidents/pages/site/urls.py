@@ -11,5 +11,6 @@ urlpatterns = [
     path("metrics", metrics.metrics, name="metrics"),
     path("site/", page(views.site), name="site"),
     path("site/sign-ins/", page(views.sign_ins), name="sign-ins"),
+    path("site/rooms/", page(views.rooms), name="site-rooms"),
     path("site/policy/", page(views.policy), name="policy"),
 ]

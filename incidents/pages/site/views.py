@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,6 +12,7 @@ from incidents import access
 from incidents.actions import policy_reports
 from incidents.content import site as content
 from incidents.models.site.policy_report import KEPT, PolicyReport
+from incidents.models.site.site_record import SiteRecord
 from incidents.storage import devices
 
 A_PAGE = 100
@@ -50,6 +52,22 @@ def sign_ins(request: HttpRequest) -> HttpResponse:
         "query": f"{query.urlencode()}&" if query else "",
     }
     return render(request, "site/sign_ins.html", context)
+
+
+@require_GET
+def rooms(request: HttpRequest) -> HttpResponse:
+    """List what the record of the site holds, and the rooms that are to be deleted or held. For administrators only."""
+    access.require_administrator(request.user)
+    context = {
+        "lines": Paginator(SiteRecord.objects.all(), A_PAGE).get_page(request.GET.get("page")),
+        "broken": SiteRecord.objects.first_broken(),
+        "leaving": content.leaving(),
+        "held": content.held(),
+        "days": settings.EXHIBIT_KEEP_DAYS,
+        "undo_days": settings.EXHIBIT_UNDO_DAYS,
+        "query": "",
+    }
+    return render(request, "site/rooms.html", context)
 
 
 @require_http_methods(["GET", "POST"])

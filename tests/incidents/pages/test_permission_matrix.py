@@ -27,6 +27,7 @@ from incidents.access import Room
 from incidents.actions import (
     accounts,
     board,
+    keeping,
     members,
     names,
     notes,
@@ -46,6 +47,7 @@ from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.request import EvidenceRequest
 from incidents.models.people.membership import Role
 from incidents.models.room.bundle import Export
+from incidents.models.room.incident import Incident
 from incidents.models.words.note import Note
 from incidents.storage import store
 from tests.incidents.conftest import make_member, make_room, make_user, undone
@@ -118,6 +120,20 @@ def removed_name(room: Judged) -> tuple[Any, ...]:
     row = names.put(room.lead, "port", "7001", "our order service")
     names.remove(room.lead, row.pk)
     return (room.slug, row.pk)
+
+
+def held(room: Judged) -> tuple[Any, ...]:
+    """A room under a legal hold of its lead."""
+    if not Incident.objects.get(slug=room.slug).held:
+        keeping.hold(room.lead, "letter of the court")
+    return (room.slug,)
+
+
+def leaving(room: Judged) -> tuple[Any, ...]:
+    """A room that is to be deleted."""
+    if not Incident.objects.get(slug=room.slug).to_be_deleted:
+        keeping.announce(room.lead, "by contract")
+    return (room.slug,)
 
 
 def nothing(room: Judged) -> tuple[Any, ...]:
@@ -304,6 +320,7 @@ MATRIX: dict[str, list[Row]] = {
     "first-admin": [Row("open", ok=(200, 401), args=first_link, anonymous=200)],
     "site": [Row("site", args=nothing)],
     "sign-ins": [Row("site", args=nothing), Row("site", args=nothing, data={"q": "ada", "only": "refused"})],
+    "site-rooms": [Row("site", args=nothing)],
     "policy": [Row("site", args=nothing), Row("site", "post", (302,), nothing)],
     # Browsers send it by themselves; what is no report is refused.
     "policy-reports": [Row("open", "post", (415,), nothing, anonymous=415)],
@@ -595,6 +612,14 @@ MATRIX: dict[str, list[Row]] = {
     "invite": [Row("lead", "post", data={"role": "viewer", "team": "dba"})],
     "activity": [Row("viewer")],
     "activity-verify": [Row("viewer", "post")],
+    "keeping": [
+        Row("viewer"),
+        Row("lead", "post", (302,), data={"do": "days", "which": "days", "days": "30"}),
+        Row("lead", "post", (302,), data={"do": "hold", "reason": "letter of the court"}),
+        Row("lead", "post", (302,), held, {"do": "lift", "reason": "settled"}),
+        Row("lead", "post", (302,), data={"do": "delete", "reason": "by contract"}),
+        Row("lead", "post", (302,), leaving, {"do": "undo"}),
+    ],
     "export": [
         Row("viewer"),
         Row("lead", "post", (302,), data={"do": "make", "holds": "tables"}),
