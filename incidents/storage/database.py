@@ -47,6 +47,7 @@ def no_text(error: DataError) -> Refused:
 
     No person types one, so no form looks for it: it is refused here, wherever it came from.
     """
-    if not any(words in str(error) for words in ("NUL (0x00)", "\\u0000")):  # in a text, in JSON
+    # In a text, and in a text within JSON.
+    if not any(words in str(error) for words in ("NUL (0x00)", "\\u0000 cannot be converted to text")):
         raise error
     return Refused("What was sent holds a NUL character, which no text can hold. Nothing was stored.")
