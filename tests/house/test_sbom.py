@@ -91,7 +91,15 @@ def test_a_licence_is_an_expression_only_if_it_is_one(sbom: dict[str, Any], text
 def test_what_is_not_as_pinned_is_told(sbom: dict[str, Any]) -> None:
     found = sbom["needed"]()["django"][0]
     with pytest.raises(sbom["Mismatch"], match=r"django is installed as .*, and pinned as 1\.0"):
-        sbom["package"]("django", found, {"django": "1.0"})
+        sbom["package"]("django", found, {"django": "1.0"}, {"django": ["ab"]})
+    with pytest.raises(sbom["Mismatch"], match=r"django has no hash"):
+        sbom["package"]("django", found, {"django": found.version}, {})
+
+
+def test_every_package_has_the_hashes_of_its_wheels(bill: dict[str, Any]) -> None:
+    for one in bill["components"]:
+        assert one["hashes"], one["name"]
+        assert all(re.fullmatch("[0-9a-f]{64}", hash["content"]) for hash in one["hashes"]), one["name"]
 
 
 def test_the_script_writes_the_same_again(tmp_path: Path) -> None:

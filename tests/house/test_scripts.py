@@ -25,7 +25,7 @@ esac"""
 def clone(tmp_path):
     """A copy of what the scripts need, and a runner that puts a made-up Python first."""
     shutil.copytree(ROOT / "scripts", tmp_path / "clone" / "scripts")
-    for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt"):
+    for name in ("constraints.txt", *(f"requirements{dev}.{kind}" for dev in ("", "-dev") for kind in ("txt", "lock"))):
         shutil.copy(ROOT / name, tmp_path / "clone")
     fakes = tmp_path / "fakes"
     fakes.mkdir()
@@ -60,13 +60,14 @@ def test_without_a_python_that_is_new_enough_the_exact_line_is_printed(clone):
 def test_it_installs_once_and_again_when_the_lists_changed(clone):
     installed = clone.folder / ".venv" / "installed"
     assert clone("venv", WHOLE).returncode == 0
-    assert installed.read_text().count("-r requirements.txt -c constraints.txt") == 1
+    assert installed.read_text().count("--require-hashes -r requirements.lock") == 1
     assert clone("venv", WHOLE).returncode == 0
     assert len(installed.read_text().splitlines()) == 1
-    with (clone.folder / "constraints.txt").open("a") as file:
-        file.write("# changed\n")
-    assert clone("venv", WHOLE).returncode == 0
-    assert len(installed.read_text().splitlines()) == 2
+    for times, name in enumerate(("constraints.txt", "requirements.lock"), start=2):
+        with (clone.folder / name).open("a") as file:
+            file.write("# changed\n")
+        assert clone("venv", WHOLE).returncode == 0
+        assert len(installed.read_text().splitlines()) == times
 
 
 def test_every_script_stops_at_the_first_failure_and_can_be_started():
