@@ -124,5 +124,7 @@ def test_the_read_that_holds_half_of_a_long_plan(whole: str, took: str, step: st
     made = read(XPLAN, f"0|SELECT STATEMENT||1||70|{whole}|90", f"1|{step}|PARTS|1|70|70|{took}|90")
     assert [s.seen for s in made] == ([({"event": "plan-step"},)] if told else [])
     if told:
-        assert made[0].headline == "TABLE ACCESS FULL PARTS took 0.500 s and gave 70 rows, 50 % of the 1.000 s of the plan"
+        assert (
+            made[0].headline == "TABLE ACCESS FULL PARTS took 0.500 s and gave 70 rows, 50 % of the 1.000 s of the plan"
+        )
         assert (made[0].unit, made[0].value, made[0].lines[0].line_from) == ("s", 0.5, 3)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('incidents', '0041_access_tokens'),
+        ('incidents', '0043_records_of_deleted_rooms'),
     ]
 
     operations = [
