@@ -1,7 +1,7 @@
-r"""Lines in which tools of AIX state figures of volumes: `filemon`.
+r"""Read figures of volumes from single lines of AIX tools: `filemon`.
 
-Each becomes a row as those of `stated_lines` do. `state` keeps which volume or list the lines above named. Source: IBM AIX Commands
-Reference, filemon.
+Each figure becomes a row, as in `stated_lines`. `state` holds the volume or list that a line above named. Source: IBM
+AIX Commands Reference, filemon.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OF_VOLUME = re.compile(
 
 
 def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
-    """Return what a line states, an empty list for one that only belongs to a report, None for any other.
+    """Return the figures in a line; an empty list for a line of a report without figures, None for any other line.
 
     >>> state = {}
     >>> [stated(x, state) for x in ("VOLUME: /dev/hdisk7  description: N/A", "  read times (msec):    avg  41.100 min   0.2 max 90.1 sdev 7.0")]
@@ -53,7 +53,7 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
 
 
 def _of_volume(line: str, state: dict[str, Any]) -> list[Stated] | None:
-    """Return what a line says of the volume that a line above names."""
+    """Return the figures that a line gives of the volume that a line above names."""
     if found := _TIMES.fullmatch(line):
         return [(f"volume {found['op']}", str(state["volume"]), float(found["avg"]), None)]
     if found := _UTILISED.fullmatch(line):

@@ -1,7 +1,8 @@
-"""Call trees as sample and spindump of macOS print them: a count and a function per line, callees further in.
+"""Read call trees of sample and spindump (macOS): a count and a function per line, callees indented further.
 
-A path that no callee takes further is one stack, weighted by what its callees do not have. Only the open path is kept.
-People also quote a few lines of such a tree without its heading; a line that names a function's library and address is one.
+Each function whose count exceeds the sum of its callees' counts gives one stack; the difference is its weight. The
+state holds only the current path. People also quote a few lines of such a tree without its heading; a line with a
+function, its library and its address is recognised as a line of a tree.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ MOST_DEEP = 500
 """Maximum depth that is followed; deeper lines count for their callers."""
 
 EVENT = "sample"
-"""Event of these stacks: a profile over time, where dumps have none."""
+"""Event of these stacks: they are a profile over time. Stacks of a dump have no event."""
 
 _HEAD = re.compile(r"Call graph:[ \t]*")
 _NODE = re.compile(r"(?P<in>[ \t+!:|]{1,2000}\*?)(?P<n>[0-9]{1,12}) {1,2}(?P<what>\S.{0,2000})")
@@ -41,7 +42,7 @@ def opens(line: str) -> bool:
 
 
 def goes_without_heading(line: str) -> bool:
-    """Return whether a line can only be one of a call tree, wherever it stands.
+    """Return whether a line belongs to a call tree even without a heading above it.
 
     >>> goes_without_heading("    +   900 tick_wait  (in libtick.dylib) + 16  [0x7fff1]"), goes_without_heading("  12 apples (in box)")
     (True, False)
@@ -56,7 +57,7 @@ def new() -> Tree:
 
 
 def goes_on(tree: Tree, line: str, no: int) -> list[dict[str, Any]] | None:
-    """Take a line of the tree; return the stacks that are complete by it, None if it does not belong to the tree."""
+    """Add a line to the tree; return the stacks that it completes, None if the line does not belong to the tree."""
     found = _NODE.fullmatch(line)
     if found is None:
         return None
@@ -71,7 +72,7 @@ def goes_on(tree: Tree, line: str, no: int) -> list[dict[str, Any]] | None:
 
 
 def closed(tree: Tree, indent: int = 0) -> list[dict[str, Any]]:
-    """Return the stacks of the path's nodes from the inmost to those at an indent, which are complete, and drop them."""
+    """Remove the nodes at `indent` and deeper from the path; return their stacks, innermost first."""
     made = []
     path = tree["path"]
     while path and path[-1][0] >= indent:

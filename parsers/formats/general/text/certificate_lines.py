@@ -1,6 +1,6 @@
-"""Lines in which tools print from when to when a certificate is valid.
+"""Read the validity dates of certificates from single lines of tools.
 
-openssl (`x509 -dates`, `-text`, `s_client`), curl -v, keytool, nmap, certtool and gnutls-cli.
+Tools: openssl (`x509 -dates`, `-text`, `s_client`), curl -v, keytool, nmap, certtool and gnutls-cli.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from parsers.formats.general.text.single_lines import Pair
 from parsers.text.times import month, wall_seconds
 
 NOT_BEFORE, NOT_AFTER = "NotBefore", "NotAfter"
-"""Names under which the two ends of a validity are kept, those of the certificate's own fields (RFC 5280, 4.1.2.5)."""
+"""Parameter names of the two dates: the names of the certificate's fields (RFC 5280, 4.1.2.5)."""
 
 _TIME = r"(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} (?:[A-Z]{3,5} )?[0-9]{4}(?: [A-Z]{3,5})?"
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{8}(?:Z| ?[A-Z]{3,5}|[+-][0-9]{2}:?[0-9]{2})?"
@@ -33,7 +33,7 @@ _PARTS = re.compile(
 
 
 def validity(line: str) -> list[Pair]:
-    """Return the ends of a validity that a line names, as dates with their seconds since 1970; nothing for any other line.
+    """Return the validity dates in a line, each with its seconds since 1970; an empty list for any other line.
 
     >>> [(p.name, p.num) for p in validity("notAfter=Mar  1 00:00:00 2026 GMT")], validity("Not after: lunch")
     ([('NotAfter', 1772323200.0)], [])
@@ -46,7 +46,7 @@ def validity(line: str) -> list[Pair]:
 
 
 def _seconds(date: str) -> float | None:
-    """Return the seconds since 1970 of a date in UTC or without a zone, None for one in another zone."""
+    """Return the seconds since 1970 of a date in UTC or without a zone; None for a date in another zone."""
     if made := _PARTS.fullmatch(date):
         if (made["zone"] or made["zone2"] or "GMT") not in ("GMT", "UTC"):
             return None

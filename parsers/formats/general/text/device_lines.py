@@ -1,8 +1,8 @@
-r"""Lines in which tools of file servers, disks, adapters and interrupts state figures: `nfsiostat`, `iostat -En`, `fcstat`,
+r"""Read figures of NFS mounts, disks, adapters and interrupts from single lines: `nfsiostat`, `iostat -En`, `fcstat`,
 `vmstat -i` of BSD.
 
-Each becomes a row as those of `stated_lines` do: what is counted, of whom, how much, of how much. `state` keeps what the lines above
-said. Source: nfsiostat(8); iostat(1M) of Solaris; fcstat of AIX; vmstat(8) of FreeBSD.
+Each figure becomes a row, as in `stated_lines`: counter, subject, value, maximum. `state` holds the mount, disk or
+adapter that a line above named. Source: nfsiostat(8); iostat(1M) of Solaris; fcstat of AIX; vmstat(8) of FreeBSD.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TOTAL = re.compile(r"Total[ \t]+[0-9]{1,18}[ \t]+[0-9]{1,12}[ \t]*")
 
 
 def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
-    """Return what a line states, an empty list for one that only belongs to a report, None for any other.
+    """Return the figures in a line; an empty list for a line of a report without figures, None for any other line.
 
     >>> state = {}
     >>> [stated(x, state) for x in ("nas:/export mounted on /srv:", "read:  ops/s  kB/s  kB/op  retrans  avg RTT (ms)  avg exe (ms)")]
@@ -76,7 +76,7 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
 
 
 def _of_nfs(line: str, state: dict[str, Any]) -> list[Stated] | None:
-    """Return the round trip of the operation that the line above names, and how many of them a second there were."""
+    """Return the round-trip time in ms and the rate per second of the NFS operation that the line above names."""
     if "nfs" not in state or (found := _NFS_ROW.fullmatch(line)) is None:
         return None
     return [
@@ -85,7 +85,7 @@ def _of_nfs(line: str, state: dict[str, Any]) -> list[Stated] | None:
 
 
 def _below_a_name(line: str, state: dict[str, Any]) -> list[Stated] | None:
-    """Return what a line says of the disk or adapter that a line above names."""
+    """Return the figures that a line gives of the disk or adapter that a line above names."""
     if "disk" in state and (found := _MEDIA.fullmatch(line)):
         return [("media errors", str(state["disk"]), float(found["media"]), None)]
     if "disk" in state and (found := _PREDICTED.fullmatch(line)):

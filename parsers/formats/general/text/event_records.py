@@ -1,7 +1,9 @@
-r"""Events of Windows as records of several lines: the Event Viewer's copy, `wevtutil qe /f:text`, `Get-WinEvent | Format-List`.
+r"""Read Windows events printed as records of several lines: text copied from the Event Viewer, `wevtutil qe /f:text`,
+`Get-WinEvent | Format-List`.
 
-The Event Viewer names the fields in the language of the system: German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian,
-Japanese and Chinese are known. The copy of Windows 2003 and before begins with the type, and has its time below the date.
+The Event Viewer names the fields in the language of the system; besides English, the names in German, French, Spanish,
+Portuguese, Italian, Dutch, Polish, Russian, Japanese and Chinese are known. In Windows 2003 and before, a record begins
+with the event type, and its time stands on the line below its date.
 
 A record begins with its log or its time and ends with its message, which may stand on the next line:
 
@@ -48,7 +50,7 @@ _ROLES = {
     "Description": "text",
     "Message": "text",
 }
-"""What the fields are by their names."""
+"""Field name -> meaning of the field."""
 _TRANSLATED = {
     "source": "Quelle Origen Origem Fonte Origine Bron Źródło Источник ソース 来源",
     "id": "Ereignis-ID|ID de l'événement|ID de l’événement|Id. del evento|Identificação do Evento|ID evento|Gebeurtenis-ID"
@@ -70,10 +72,10 @@ SEVERITIES = {
     )
     for name in names.split()
 }
-"""Severities as the Event Viewer of other languages calls them."""
+"""Severity in another language of the Event Viewer -> the English one."""
 
 Record = dict[str, Any]
-"""An open record: number of its first line and of the line of its message, and what its fields say. JSON-able."""
+"""An open record: number of its first line and of the line of its message, and the values of its fields. JSON-able."""
 
 
 def opens(line: str) -> bool:
@@ -86,12 +88,12 @@ def opens(line: str) -> bool:
 
 
 def open_at(no: int) -> Record:
-    """Return a record that begins at a line."""
+    """Return an empty record that begins at line `no`."""
     return {"line_no": no, "line_end": no}
 
 
 def goes_on(record: Record, line: str, no: int) -> bool:
-    """Take the next line of a record; return False, and leave the record, if it belongs to none.
+    """Add a line to an open record; return False if the line does not belong to it.
 
     >>> record = open_at(1)
     >>> [goes_on(record, line, n) for n, line in enumerate(("Source:  disk", "Event ID: 7", "Description:", "Bad block.", "$ dir"), 1)]
@@ -119,7 +121,7 @@ def goes_on(record: Record, line: str, no: int) -> bool:
 
 
 def stamp(record: Record) -> Stamp | None:
-    """Return the time of an event; until 2003 it stood below the date.
+    """Return the time of an event; until Windows 2003 it stands on a line below the date.
 
     >>> stamp({"at": "3/11/2009", "time": "9:05:11 AM"}) == stamp({"at": "3/11/2009 9:05:11 AM"})
     True
@@ -128,7 +130,7 @@ def stamp(record: Record) -> Stamp | None:
 
 
 def row_of(record: Record) -> dict[str, Any] | None:
-    """Return severity and text of the line of a log that an event is, None for a record without a message or source."""
+    """Return severity and text of an event for a row of `logs`; None for a record without a message or source."""
     if not record.get("text") or not record.get("source"):
         return None
     name = f"{record['source']} {record['id']}" if record.get("id") else record["source"]

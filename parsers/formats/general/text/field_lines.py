@@ -1,4 +1,4 @@
-"""Lines of a name and its fields without blanks, as Redis and its kin print of themselves: `cmdstat_get:calls=152,usec=1052`."""
+"""Read the per-command totals that Redis and its forks print: `cmdstat_get:calls=152,usec=1052`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Fielded = tuple[str, str, float]
 
 
 def fielded(line: str) -> list[Fielded]:
-    """Return the figures of a command's totals; nothing for any other line.
+    """Return the totals of a command as counters; an empty list for any other line.
 
     >>> fielded("cmdstat_get:calls=152,usec=1052,usec_per_call=6.92")
     [('get', 'calls', 152.0), ('get', 'usec', 1052.0), ('get', 'usec_per_call', 6.92)]

@@ -1,7 +1,7 @@
-"""Rules of packet filters with what each has counted: iptables and ip6tables -vnL, iptables-save -c, nft list, ipfw show.
+"""Read packet filter rules with their counters: iptables and ip6tables -vnL, iptables-save -c, nft list, ipfw show.
 
-A counter's item is its place, what the rule does and to what: `FORWARD rule 3: DROP tcp dpt:23`. A rule that jumps to
-another chain or goes on counts too: only its action tells what became of the packets.
+The item of a counter is chain, rule number, action and match: `FORWARD rule 3: DROP tcp dpt:23`. Rules without a final
+verdict (a jump to another chain, or none) have counters too: the action in the item shows what happened to the packets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FILTER = "filter"
 """Group of the counters; their names are packets and bytes."""
 
 LONGEST = 100
-"""Maximum number of characters of what a rule matches."""
+"""Maximum number of characters of a rule's match."""
 
 State = dict[str, Any]
 """Table, chain and number of the last rule in it. JSON-able."""
@@ -56,9 +56,9 @@ _SUFFIX = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def filtered(line: str, state: State) -> list[Counted] | None:
-    """Return the counters of a line of a filter's listing, none for its headings, None for any other line.
+    """Return the counters in a line of a filter's listing; an empty list for a heading, None for any other line.
 
-    `state` keeps the chain that the next rules belong to.
+    `state` holds the current chain, to which the next rules belong.
 
     >>> state: State = {}
     >>> filtered("Chain FORWARD (policy DROP 12 packets, 720 bytes)", state)[0]
@@ -110,12 +110,12 @@ def _named(state: State, chain: str) -> str:
 
 
 def _open(state: State, chain: str) -> None:
-    """Begin a chain: its rules are numbered from 1."""
+    """Make `chain` the current chain in `state`; its rules are numbered from 1."""
     state.update(chain=_named(state, chain), n=0)
 
 
 def _next(state: State, number: str | None = None) -> str:
-    """Return the place of the next rule of the chain, which listings number from 1."""
+    """Return chain and number of the next rule (`INPUT rule 3`); `number` is the one that the listing prints."""
     state["n"] = int(number) if number else state["n"] + 1
     return f"{state['chain']} rule {state['n']}"
 

@@ -83,10 +83,10 @@ FORMATS = (
 )
 
 LEAST_LINES = 2
-"""Minimum number of lines about a unit: its name, and in which state it is."""
+"""Minimum number of lines about a unit: its name and its state."""
 
 PIECE = 4_000
-"""Number of rows that are put together: rows of Python take a kB each, and a block may hold a hundred thousand."""
+"""Number of rows after which they are written: a row as a Python object takes 1 kB, and a block may hold 100,000."""
 
 GENERAL = True
 """This format reads what no format claims."""
@@ -97,7 +97,7 @@ STRANGE = 2_000
 ALONE = "a line of another program stands here: read as plain text"
 
 _NEVER_WRITTEN = r"^[ \t]*$|^[\[(<]?[0-9]{2,4}[-/.:][0-9]|^[ \t]+at |^[ \t]*[\w.-]+[=:]|[ \t]{3,}\S"
-"""Lines that need not be tried as sentences."""
+"""Lines that are certainly no sentences, so that they are not tested."""
 
 _TYPES: dict[str, dict[str, pl.DataType]] = {
     "logs": {
@@ -126,7 +126,7 @@ _TYPES: dict[str, dict[str, pl.DataType]] = {
 
 
 def claim(head: Head) -> Claim | None:
-    """Claim what systemd says of a unit: lines of its journal stand below. What no other format claims is read here too."""
+    """Claim the status of a systemd unit with its journal lines; text that no format claims is read here as well."""
     units = head.fitting(SERVICE_LINES)
     if not any(reports.is_unit(line) for line in units) or len(units) < LEAST_LINES:
         return None
@@ -149,11 +149,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def take_strange(source: Source, out: Tables) -> None:
-    """Read the lines of a run that its own format left over, as text: what another program said between them.
+    """Read the lines that a run's own format did not understand as plain text: another program may have printed them.
 
-    The account is not changed: the format does not know these lines. At most STRANGE lines are tried. Their times are
-    left out, for they are of another clock. Only tables, stacks and durations count: "name: value" may as well be half
-    of a record that is cut, unless the format runs a program.
+    The line account stays as it is, because the format does not know these lines. At most STRANGE lines are tried. Rows
+    get no time, because the lines belong to another clock. Only tables, stacks and durations give rows: `name: value`
+    may be half of a cut record, unless the format's tool runs a program.
     """
     texts = dict(source.texts(out.strange()[:STRANGE]))
     reader = Paragraphs({})
@@ -168,7 +168,7 @@ def take_strange(source: Source, out: Tables) -> None:
         if table in ("params", "counters") and not of_program:
             continue
         frame = pl.DataFrame(found, schema_overrides=_TYPES[table], infer_schema_length=None)
-        if table == "logs":  # what else a program complains of, an observer finds in the notes
+        if table == "logs":  # other complaints of a program are found in the notes by an observer
             frame = frame.filter(pl.col("elapsed_s").is_not_null())
         out.add(table, frame.drop("t_local", strict=False), span="none")
         taken.update(frame["line_no"])
@@ -188,7 +188,7 @@ def _written(lines: pl.Series) -> list[bool]:
 
 
 def _give(reader: Paragraphs, source: Source, out: Tables) -> None:
-    """Hand over the rows and lines that are ready."""
+    """Move the rows, lines and remarks that `reader` has collected so far to `out`, and report the clock."""
     rows, reader.rows = reader.rows, {}
     clock = reader.state.get("clock")
     of_day = clock in ("time-of-day", "no-year", "uptime")

@@ -1,8 +1,8 @@
-"""Lines of commands that ask for names: dig, nslookup, host, resolvectl, at a prompt or by what they print.
+"""Recognise name look-ups by dig, nslookup, host and resolvectl: the command at a prompt, and the lines it prints.
 
-A line that belongs to one becomes a row of `rows` with `LOOKUP` as its only heading and the line as its only cell, so that
-observers can put question and answer together; the command itself stands there as `$ dig ...`, another one below it as `$$ ...`. Labels of nslookup are
-those of the user's language, so there a label with one word behind it is enough.
+Each line of a look-up becomes a row of `rows` with `LOOKUP` as its only heading and the line as its only cell, so that
+observers can match question and answer. The row of the command is `$ dig ...`; a later command at a prompt is a row
+`$$ ...`. nslookup prints its labels in the user's language, so any label with one word after it counts as its line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 LOOKUP = "name look-up"
 
 BETWEEN = "$$ "
-"""Mark before another command at a prompt below a look-up: it may be what made the next one succeed."""
+"""Prefix of the row of another command below a look-up: that command may have made the next look-up succeed."""
 
 TOOLS = ("dig", "nslookup", "host", "resolvectl")
 _COMMAND = re.compile(
@@ -50,7 +50,7 @@ _OF_TOOL = {
 
 
 def tool_of_command(command: str | None) -> str | None:
-    """Return the tool that a command line calls to ask for a name, None for any other.
+    """Return the look-up tool that a command line calls; None for any other command.
 
     >>> tool_of_command("time resolvectl query db1"), tool_of_command("$ dig -x 10.0.0.1"), tool_of_command("digest x")
     ('resolvectl', 'dig', None)
@@ -62,7 +62,7 @@ def tool_of_command(command: str | None) -> str | None:
 
 
 def tool_of(line: str, before: str | None) -> str | None:
-    """Return the tool that a line is of, None for any other line; `before` is the tool of the line above it.
+    """Return the look-up tool that printed a line, None for any other line; `before` is the tool of the line above.
 
     >>> tool_of(";; Query time: 4 msec", None), tool_of("db1.example.com has address 10.0.0.1", None)
     ('dig', 'host')

@@ -1,4 +1,4 @@
-"""Options of mounted file systems: a line of /proc/mounts, /etc/fstab, `mount` or `nfsstat -m`."""
+"""Read options of mounted file systems from a line of /proc/mounts, /etc/fstab, `mount` or `nfsstat -m`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TOLD = re.compile(
 
 
 def options_of(line: str) -> tuple[str, list[Pair]] | None:
-    """Return where a file system is mounted and the options that change how long programs wait; None for any other line.
+    """Return the mount point and the options that change how long programs wait; None for any other line.
 
-    All options with a value are returned of file systems of other hosts, of local ones those of `_TOLD` only.
+    These are the options in `_TOLD` and, for network file systems, every option with a value.
 
     >>> line = "fs1:/srv /mnt nfs rw,relatime,vers=3,timeo=7,hard,proto=tcp 0 0"
     >>> [(p.name, p.value) for p in options_of(line)[1]]

@@ -1,6 +1,6 @@
-"""What commands that ask the network print of single steps: look-ups, hops, connects, with how long and whether they did.
+"""Read single steps that network commands print: look-ups, hops and copies, with their time or their failure.
 
-nslookup (Windows, BIND), dig, host, resolvectl, traceroute, tracert, mtr -r, systemd-analyze.
+Tools: nslookup (Windows, BIND), dig, host, resolvectl, traceroute, tracert, dd.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BEGINS = re.compile(
 _COPIED = re.compile(
     r"[ \t]*([0-9]{1,20}) bytes (?:\([^)]{1,60}\) )?(?:copied|transferred),? (?:in )?([0-9]{1,9}(?:[.,][0-9]{1,9})?) s(?:ecs?|econds)?\b.*"
 )
-"""dd, with the decimal sign of the user's language."""
+"""Last line of dd; its decimal sign depends on the user's language."""
 
 _TIMEOUT = re.compile(r"[ \t]*timeout was ([0-9]+) (seconds?)\.?[ \t]*")
 _QUERY = re.compile(r"[ \t]*;; Query time: ([0-9]+) (msec|usec|ms|us)\b.*")
@@ -35,11 +35,11 @@ _TRACERT = re.compile(
 _MS = re.compile(r"<?([0-9.]+) ms")
 
 Measured = tuple[str, float | None, bool | None, str]
-"""What was done, its seconds, whether it was answered, the line."""
+"""The step in words, its seconds, whether it was answered (None: unknown), the line."""
 
 
 def measured(line: str) -> Measured | None:
-    """Return what a line tells of one step, None for any other line. Of three times of a hop the least counts.
+    """Return the step that a line reports, None for any other line; the time of a hop is its shortest one.
 
     >>> measured("    timeout was 2 seconds.")
     ('a DNS request that timed out', 2.0, None, 'timeout was 2 seconds.')

@@ -1,7 +1,7 @@
-"""Read text line by line: paragraphs, borders between them, and what a person said above them.
+"""Read text of no known tool line by line: split it into paragraphs and choose a reader for each of them.
 
-The state between two lines is small and JSON-able. A paragraph is looked at before its first row: at most `LOOK` of its
-lines wait.
+The state between two lines is small and JSON-able. Up to `LOOK` lines of a paragraph are collected before it is decided
+whether the paragraph is a table.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ _TITLE = re.compile(
     r"|(?P<capitals>[A-Z][A-Z0-9]+(?:[ /&,_-]+[A-Z0-9]+){0,7}):?"
 )
 _BLOCK = re.compile(r"[ \t]*(?P<name>Limits|Requests):[ \t]*")
-"""Head of a block of a container's resources: what stands further in is the block's."""
+"""Head of a block of a container's resources; lines with a larger indent belong to the block."""
 
 _SECTION = re.compile(r"(?:Conditions|Events|Allocated resources|Non-terminated Pods):(?: +\([0-9]+ in total\))?[ \t]*")
-"""Head of a table in what `kubectl describe` prints: there is no blank line above it."""
+"""Head of a table in the output of `kubectl describe`, which prints no blank line above it."""
 
 _COUNTER = re.compile(r"(?:.{0,60}?[ \t])?(?P<path>\\\\[^\\]{1,100}\\[^\\]{1,200}\\[^\\]{1,200}?)[ \t]*:?[ \t]*")
 """Name of a counter as Get-Counter of PowerShell prints it; its value stands on the next line."""
 
 _NUMBER = re.compile(r"[ \t]*[0-9]{1,18}(?:\.[0-9]{1,9})?[ \t]*")
-"""All that some commands print: `wc -l`, a file of /proc/sys."""
+"""A number alone on its line, as `wc -l` or a file of /proc/sys prints it."""
 
 COMMAND = 120
-"""Maximum number of characters of a command that are kept as the name of its number."""
+"""Maximum number of characters of a command that are stored as the name of the number it printed."""
 
 _COMMAND = re.compile(r"\$ [a-z./~][\w./-]*(?:[ \t].*)?")
 _COMMENT = re.compile(r"[ \t]*(?:#|;|//)")
@@ -108,9 +108,9 @@ Line = tuple[int, str, bool, Stamp | None]
 
 
 class Paragraphs:
-    """Takes the lines of a run in order and collects rows by table, and the fate of lines that are no row.
+    """Reads the lines of a run in order; collects rows by table, and which other lines were read or are prose.
 
-    `state` goes from run to run. `domain` is the range of stamped lines and times of a block.
+    `state` is carried from run to run.
     """
 
     def __init__(self, state: State) -> None:
@@ -124,7 +124,7 @@ class Paragraphs:
     # --- lines ---------------------------------------------------------------------------------------------------------
 
     def take(self, no: int, line: str, written: bool) -> None:
-        """Take the next line; `written` tells that it is a sentence."""
+        """Read the next line; `written` is True if it is a sentence."""
         if self._is_of_erlang(no, line):
             return
         if not line.strip():
@@ -220,7 +220,10 @@ class Paragraphs:
             self._decide()
 
     def _is_of_erlang(self, no: int, line: str) -> bool:
-        """Take the head of a report of Erlang, or a line of its message: the first one, with the second if it announces it."""
+        """Read the head of an Erlang report or a line of its message; return whether it is one.
+
+        The first line of the message becomes a row of `logs`; if it ends in a colon, the second line is added to it.
+        """
         head = _ERLANG.fullmatch(line) if line.startswith("=") and len(line) <= COMMAND else None
         if head is None and "erlang" not in self.state:
             return False
@@ -267,20 +270,20 @@ class Paragraphs:
         )
 
     def _after_log(self, no: int, text: str) -> None:
-        """Remember that a line of a log came, and what it says if its program tells of a thread that does not get on."""
+        """Remember that the last line was a log line, and its text if it reports a stuck thread: a stack may follow."""
         self.state["after_log"] = True
         self.state.pop("slow", None)
         if stacks.SLOW.search(text[:LONGEST]):
             self.state["slow"] = [no, text[:LONGEST]]
 
     def _stack_may_begin(self) -> bool:
-        """Return whether a frame here begins a stack: not below the message of an exception."""
+        """Return whether a frame on this line begins a stack; below an exception's message it does not."""
         if self.state.get("after_log") or self.state.get("advice"):
             return False
         return "mode" not in self.state and (not self._lines or self._lines[-1][2] or self._lines[-1][1].endswith(":"))
 
     def end_paragraph(self) -> None:
-        """End the paragraph: what was said above it does not hold for the next."""
+        """End the paragraph and drop the state that only applies to it."""
         self._close_stack()
         self._close_tree()
         self._close_record()
@@ -296,7 +299,7 @@ class Paragraphs:
         self.state.pop("block", None)
 
     def end_run(self, last: bool) -> None:
-        """Decide about the lines that wait; at the end of the part everything is closed."""
+        """Read the collected lines; if this is the `last` run of the part, close all that is open."""
         if last:
             if (report := self.state.pop("erlang", None)) and report["text"]:
                 self._log_of_erlang(report)
@@ -305,7 +308,7 @@ class Paragraphs:
             self._decide()
 
     def _is_border(self, no: int, line: str, stamp: Stamp | None) -> bool:
-        """Handle lines that end a paragraph: quotations, fences, prompts, dates that stand alone."""
+        """Handle a line that ends a paragraph (quotation, fence, prompt, bare date); return whether it is one."""
         if QUOTED.match(line):
             self.end_paragraph()
             self.prose.append(no)
@@ -337,7 +340,7 @@ class Paragraphs:
                 self.state["pid"] = int(of["pid"])
             self.read.append(no)
             return True
-        if line.startswith("#!"):  # a script does, it does not say
+        if line.startswith("#!"):  # the lines of a script are commands, not facts
             self.end_paragraph()
             self.state |= {"advice": True, "held": True}
             self.prose.append(no)
@@ -349,7 +352,10 @@ class Paragraphs:
         return False
 
     def _is_profile_list(self, no: int, line: str) -> bool:
-        """Take the heading of a list of functions; a list of callers goes on below a blank line."""
+        """Read the heading of a list of functions; return whether it is one.
+
+        A row that identifies its list opens the list without a heading. A list of callers continues below a blank line.
+        """
         if self.state.get("advice"):
             return False
         heading = profile_lists.heading_of(line)
@@ -382,7 +388,7 @@ class Paragraphs:
     # --- what clients of databases print -----------------------------------------------------------------------------
 
     def _is_record(self, no: int, line: str) -> bool:
-        """Take a line of a record, which also gives its name and value as any line would."""
+        """Read a line of a record; return whether it is one. Its name and value are stored as a pair too."""
         if not self.state.get("advice") and len(line) <= LONGEST and records.opens(line):
             self.end_paragraph()
             self.state["record"] = records.open_at(no)
@@ -403,7 +409,7 @@ class Paragraphs:
         return True
 
     def _is_event(self, no: int, line: str) -> bool:
-        """Take a line of an event of Windows that is a record of several lines."""
+        """Read a line of a Windows event that is a record of several lines; return whether it is one."""
         if (event := self.state.get("event")) is not None:
             if not event_records.opens(line) and event_records.goes_on(event, line, no):
                 self.read.append(no)
@@ -421,7 +427,7 @@ class Paragraphs:
         event = self.state.pop("event", None)
         if event is None or (made := event_records.row_of(event)) is None:
             return
-        stamp, no = event_records.stamp(event), event["line_end"]  # the line that a reader wants to see is the message
+        stamp, no = event_records.stamp(event), event["line_end"]  # cite the message, which says what happened
         now = self._time(stamp.clock, stamp.t, no) if stamp else self.state.get("now")
         found = {"t_local": now, "code": None, "op": None, "elapsed_s": None, "ok": None, **made}
         self._add("logs", no, line_end=no, source="text", **found)
@@ -436,7 +442,10 @@ class Paragraphs:
         self._add("rows", first, line_end=first + len(cells) - 1, t_local=self.state.get("now"), **made)
 
     def _is_reply(self, no: int, line: str) -> bool:
-        """Take a line of a nested reply of a store; the lines of a list that is no known one stay unknown."""
+        """Read a line of a nested reply of redis-cli; return whether it is one.
+
+        Lines of a list that `replies` does not know give no row and count as unknown.
+        """
         if (reply := self.state.get("reply")) is not None:
             if replies.goes_on(reply, no, line):
                 return True
@@ -465,7 +474,7 @@ class Paragraphs:
         self._add("logs", reply["line_no"], line_end=reply["line_end"], source="text", **found)
 
     def _is_report(self, no: int, line: str) -> bool:
-        """Take a line that a tool prints as text of its own."""
+        """Read a line of a free-text report (see `reports`); return whether it is one."""
         if self.state.get("advice") or QUOTED.match(line):
             return False
         if self.state.get("mode") == "table" and self.state["shape"]["mode"] != "bar":
@@ -488,7 +497,7 @@ class Paragraphs:
     # --- commands that ask for names ---------------------------------------------------------------------------------
 
     def _asks(self, no: int, command: str | None) -> None:
-        """Take a command line: what is below it may be what it printed of a name."""
+        """Read a command line: if it calls a look-up tool, the lines below it may be the answer."""
         self.state.pop("lookup", None)
         if command is not None and len(command) <= LONGEST and (tool := lookups.tool_of_command(command)):
             self.state["lookup"] = self.state["looked_up"] = tool
@@ -497,7 +506,10 @@ class Paragraphs:
             self._lookup(no, f"{lookups.BETWEEN}{command.strip().removeprefix('$ ')}")
 
     def _is_lookup(self, no: int, line: str) -> bool:
-        """Take a line that a command printed of a name; one that is also a line of a log is left to be read as such."""
+        """Store a line of a name look-up; return whether nothing else must read it.
+
+        A line that is also a measured step or a complaint returns False, so that it becomes a row of `logs` too.
+        """
         if self.state.get("advice") or len(line) > LONGEST:
             return False
         tool = lookups.tool_of(line, self.state.get("lookup"))
@@ -518,7 +530,7 @@ class Paragraphs:
     # --- paragraphs ----------------------------------------------------------------------------------------------------
 
     def _decide(self) -> None:
-        """Find out whether the lines that wait are a table, and read them."""
+        """Decide whether the collected lines are a table, and read them."""
         lines, self._lines = self._lines, []
         if not lines:
             return
@@ -530,7 +542,7 @@ class Paragraphs:
             self._pairs(lines[2][0], pairs_of(f"{setting[0]} = {setting[1]}"))
             return
         for at in range(min(tables.ABOVE, len(lines) - 1)):
-            # A sentence has no cells, and below words of advice stands what could be.
+            # A sentence has no cells; a table below words of advice is not a fact about the host.
             if lines[at][2] or self.state.get("advice") or (shape := tables.table_at(texts[at:])) is None:
                 continue
             for line in lines[:at]:
@@ -543,7 +555,7 @@ class Paragraphs:
             self._one(*line)
 
     def _one(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
-        """Read one line of a paragraph whose kind is decided."""
+        """Read one line of a paragraph of which it is decided whether it is a table."""
         if tables.RULE.fullmatch(line) or (self.state["mode"] == "table" and tables.FOOTER.fullmatch(line)):
             self.read.append(no)
         elif (
@@ -681,7 +693,7 @@ class Paragraphs:
         self._pairs(no, pairs_of(line))
 
     def _measured(self, no: int, op: str, elapsed: float | None, ok: bool | None, text: str) -> None:
-        """Add what a command that asks the network printed of one step: see `network_lines`."""
+        """Add a row of `logs` for one step with its elapsed time in seconds: see `network_lines` and `timing_lines`."""
         found = {"t_local": self.state.get("now"), "severity": None, "code": None, "text": text}
         self._add("logs", no, source="text", **found, op=op, elapsed_s=elapsed, ok=ok)
 
@@ -735,7 +747,7 @@ class Paragraphs:
         return counted[key]
 
     def _is_counted(self, no: int, line: str) -> bool:
-        """Take a line of /proc, a filter or a store with counters that only rise, or the number of lines of a file of /proc."""
+        """Read counters of /proc, a packet filter, a packet queue or a store; return whether the line is of them."""
         if self.state.get("advice"):
             return False
         of_filter: State = self.state.setdefault("filter", {})
@@ -763,7 +775,7 @@ class Paragraphs:
         return True
 
     def _is_request(self, no: int, line: str, stamp: Stamp | None) -> bool:
-        """Take the names of the fields of a log of IIS, or a request below them."""
+        """Read the field names of an IIS log, or a request below them; return whether the line is one of these."""
         if line.startswith("#") and (names := fields_of(line)):
             self._decide()
             self.state["fields"] = names
@@ -780,7 +792,7 @@ class Paragraphs:
         return True
 
     def _is_performance_counter(self, no: int, line: str) -> bool:
-        """Take the name of a counter of Windows, or the value on the line below it."""
+        """Read the name of a Windows performance counter, or the value below it; return whether the line is one."""
         if (path := self.state.pop("counter", None)) is not None and _NUMBER.fullmatch(line):
             level = {"grp": "text", "item": None, "name": path, "value": float(line), "unit": None, "mode": "level"}
             self._add("counters", no, t_local=self.state.get("now"), sample=self._sample("", path), **level)
@@ -797,9 +809,9 @@ class Paragraphs:
         return True
 
     def _is_stated(self, no: int, line: str) -> bool:
-        """Take a line in which a tool states one figure of the system, or a row of a list of events: see `stated_lines`.
+        """Read a line with figures of the system, or a row of a list of events; return whether it is one.
 
-        Some of these tools give advice above their figures.
+        See `stated_lines`. Such lines are read below words of advice too, because some of these tools print advice.
         """
         if QUOTED.match(line):
             return False
@@ -839,7 +851,7 @@ class Paragraphs:
         self.rows.setdefault(table, []).append({"line_no": no, **cells})
 
     def _time(self, clock: str, t: float, no: int) -> float | None:
-        """Return the time on the part's clock, which is that of its first stamp; None for a stamp of another sort."""
+        """Return `t` on the part's clock, whose kind the first stamp decides; None for a stamp of another kind."""
         state = self.state
         if state.setdefault("clock", clock) != clock:
             if not state.get("other_stamps"):

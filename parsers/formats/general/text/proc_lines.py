@@ -1,7 +1,7 @@
-"""Lines of Linux' /proc without their heading: interrupts (people paste what grep found), stat, sockets of net/udp and net/tcp,
-and how many lines a file has.
+"""Read lines of Linux's /proc that stand without a heading: interrupts (often the output of grep), stat, sockets of
+net/udp and net/tcp, and the number of lines of a file (`wc -l`).
 
-A counter of a processor has its number as item, as `CPU1`, so that readers can compare processors.
+The item of a processor's counter is `CPU1`, so that processors can be compared.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 _NAMED = "NMI|LOC|SPU|PMI|IWI|RTR|RES|CAL|TLB|TRM|THR|DFR|MC[EP]|HYP|HRE|HVS|PI[NW]|NPI|IPI[0-9]"
-"""Interrupts of processors themselves, which have letters instead of a number."""
+"""Interrupts of the processors themselves: /proc/interrupts names them by letters instead of a number."""
 
 _INTERRUPT = re.compile(
     rf"[ \t]*(?P<irq>[0-9]{{1,5}}|{_NAMED}):(?P<counts>(?:[ \t]+[0-9]{{1,20}}){{1,1024}})"
@@ -21,20 +21,20 @@ _STAT = re.compile(r"cpu(?P<cpu>[0-9]{0,4})(?P<ticks>(?:[ \t]+[0-9]{1,20}){4,10}
 _LINES = re.compile(
     r"[ \t]*(?P<n>[0-9]{1,12}) /proc/(?P<pid>[0-9]{1,10})/(?P<file>maps|smaps|fdinfo|mounts|mountinfo)[ \t]*"
 )
-"""What `wc -l` prints of a file of a process that has one line for each thing."""
+"""Output of `wc -l` for a file of a process that has one line per mapping, descriptor or mount."""
 
 _SOCKET = re.compile(
     r"[ \t]*[0-9]{1,9}: (?P<own>(?:[0-9A-F]{8}){1,4}:[0-9A-F]{4}) (?P<peer>(?:[0-9A-F]{8}){1,4}:[0-9A-F]{4}) [0-9A-F]{2}"
     r" (?P<sent>[0-9A-F]{8}):(?P<received>[0-9A-F]{8}) [0-9A-F]{2}:[0-9A-F]{8} [0-9A-F]{8}[ \t]+[0-9]+[ \t]+[0-9]+ [0-9]+ [0-9]+"
     r" [0-9a-f]+(?:(?P<tcp>(?: -?[0-9]+){5})|(?: (?P<drops>[0-9]{1,20}))?)[ \t]*"
 )
-"""A socket of /proc/net/udp, which ends with its drops, or of /proc/net/tcp. Addresses are words of a little-endian host."""
+"""A socket of /proc/net/udp (its drops come last) or /proc/net/tcp. Addresses are read as little-endian words."""
 
 SOCKETS, QUEUES = "udp sockets", "socket queues"
-"""Groups of the drops of such sockets, and of the bytes that wait in them: a level."""
+"""Groups of two counters of such sockets: their drops (total), and the bytes in their queues (level)."""
 
 LINES = "lines of /proc/PID"
-"""Group of the counters of such lines: the number of lines is a level, with the process as item."""
+"""Group of the counters of `wc -l`: the number of lines is a level, the process is the item."""
 
 TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
 """Columns of a line cpu of /proc/stat (proc_stat(5)), in ticks."""
@@ -44,7 +44,7 @@ Counted = tuple[str, str | None, str, float]
 
 
 def counted(line: str) -> list[Counted]:
-    """Return the counters of a line of /proc/interrupts or /proc/stat, or of `wc -l`; nothing for any other line.
+    """Return the counters in a line of /proc/interrupts, /proc/stat, /proc/net or `wc -l`; empty for any other line.
 
     >>> counted(" 87:    1282535          0  armada_370_xp_irq  59  mwlwifi")
     [('interrupts', 'CPU0', '87 mwlwifi', 1282535.0), ('interrupts', 'CPU1', '87 mwlwifi', 0.0)]
@@ -79,7 +79,7 @@ def _socket(found: re.Match[str]) -> Iterator[Counted]:
 
 
 def _end(text: str) -> str | None:
-    """Return an address and port of /proc/net, None for an end that is not there.
+    """Convert a hexadecimal address of /proc/net to address and port; None for the zero address with port 0.
 
     >>> _end("0100007F:0202"), _end("00000000000000000000000001000000:0035"), _end("00000000:0000")
     ('127.0.0.1:514', '[::1]:53', None)

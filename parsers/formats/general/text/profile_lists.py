@@ -2,8 +2,8 @@
 stackprof of Ruby, gprof, callgrind_annotate, ltrace -c, py-spy top, rbspy, dotnet-trace report topN; classes of a heap
 (jmap -histo of Java, dumpheap -stat of .NET); processes of Erlang (etop).
 
-Their names have blanks and stand next to a number, and some cells are left empty, so that neither the blanks nor the places of
-the heading tell where a cell ends: each list has a grammar of its own.
+Function names contain blanks and stand right after a number, and some cells are empty, so neither blanks nor the
+positions of the headings show where a cell ends: each list has a grammar of its own.
 
     >>> cells_of(heading_of("   ncalls  tottime  percall  cumtime  percall filename:lineno(function)"), "  9/1  0.1  0.0  0.2  0.2 a.py:3(f)")
     ['9/1', '0.1', '0.0', '0.2', '0.2', 'a.py:3(f)']
@@ -90,7 +90,7 @@ _TOP_OF_DOTNET = re.compile(r"Top [0-9]{1,4} Functions \((?:Exclusive|Inclusive)
 
 
 def heading_of(line: str) -> list[str] | None:
-    """Return the names of the columns below a heading of such a list, None for any other line; pprof's has none for the function.
+    """Return the column names if a line is the heading of such a list, else None; pprof's gets the missing `function`.
 
     >>> heading_of("      flat  flat%   sum%        cum   cum%"), heading_of("flat rate")
     (['flat', 'flat%', 'sum%', 'cum', 'cum%', 'function'], None)
@@ -111,11 +111,11 @@ _ROWS = {
         r"[0-9]{1,9}(?:\.[0-9]{1,3})?[a-zA-Zµ]{1,4}[ \t]+[0-9.]{1,6}%[ \t]{1,4}\S.{0,300}"
     ),
 }
-"""Rows that no other list has, so that people who paste the middle of one need no heading."""
+"""Rows that identify their list without a heading, because people paste the middle of a list."""
 
 
 def headless(line: str) -> list[str] | None:
-    """Return the heading that belongs above a row which only one list prints, None for any other line.
+    """Return the column names of the list that alone prints rows like this line; None for any other line.
 
     >>> headless("      710    0.035    0.000    0.072    0.000 {built-in function posix.stat}")[0], headless("7 0.1 0.2 0.3 0.4 x")
     ('ncalls', None)
@@ -128,12 +128,12 @@ def headless(line: str) -> list[str] | None:
 
 
 def is_heading(heading: Sequence[str]) -> bool:
-    """Return whether names of columns are those of such a list."""
+    """Return whether column names are those of such a list."""
     return tuple(heading) in _SHAPES
 
 
 def cells_of(heading: Sequence[str], line: str) -> list[str] | None:
-    """Return the cells of a row, None for a line that is none. The name of a caller keeps the blanks by which it is further in.
+    """Return the cells of a row, None for a line that is no row. The name of a caller keeps its indent.
 
     >>> cells_of(TICKS, "  41020   61.5%          Shared libraries"), cells_of(TICKS_OF_PARENT, "   90   50.0%    LazyCompile: *f /a.js:1:2")
     (['41020', '61.5%', '', 'Shared libraries'], ['90', '50.0%', '  LazyCompile: *f /a.js:1:2'])

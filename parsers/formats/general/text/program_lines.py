@@ -1,4 +1,4 @@
-r"""Lines without a stamp by which run-times and tools of builds say that something went wrong, each in a form of its own.
+r"""Recognise lines without a stamp in which run-times and build tools report an error, by the form of each tool.
 
 An exception with its message (Java, .NET, Python, Ruby, Node.js), a panic of Go or Rust, an end of V8, Python or the Java machine, a
 report of a sanitizer, a step of make, ninja, npm, Gradle or BuildKit that failed, an alarm of Puma, a warning of Node.js, a line of a
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 LONGEST = 2000
-"""Maximum number of characters of a line that is looked at."""
+"""Maximum number of characters of a line that is examined."""
 
 _EXCEPTION = re.compile(
     r'[ \t]*(?:Caused by: |Suppressed: |Exception in thread "[^"]{0,100}" |Unhandled exception\. |Uncaught |-{2,}> )?'
@@ -91,9 +91,9 @@ _MAYBE = re.compile(
 
 
 def severity_of_program(line: str) -> str | None:
-    """Return the severity of a line that one of these programs prints, None for any other line.
+    """Return the severity of a line that has one of these forms, None for any other line.
 
-    A name of an exception without a message is one only with the names around it: "Error" alone may be a heading.
+    An exception without a message counts only with its package or module: "Error" alone may be a heading.
 
     >>> severity_of_program("KeyError: 'id'"), severity_of_program("Error"), severity_of_program("app.errors.TimeoutError")
     ('error', None, 'error')

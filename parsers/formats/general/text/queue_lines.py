@@ -1,6 +1,6 @@
-"""Counters of the kernel's packet queues and of its table of connections: `tc -s qdisc`, `conntrack -S`.
+"""Read counters of the kernel's packet queues and connection table: `tc -s qdisc`, `conntrack -S`.
 
-A queue is named by the line above its figures; its backlog is a level, all else only rises.
+The line above the figures names the queue. Its backlog is a level; all other figures are totals.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 QUEUE, BACKLOG, CONNECTIONS = "qdisc", "qdisc backlog", "conntrack"
-"""Groups: totals of a queue, what waits in it now (a level), and totals of the table of connections by processor."""
+"""Groups: totals of a queue, its backlog (a level), and totals of the connection table by processor."""
 
 _NAME = re.compile(
     r"[ \t]*(?:qdisc|class) (?P<kind>[a-z_0-9]+) (?P<id>[0-9a-f]*:[0-9a-f]*)(?: dev (?P<device>\S+))?(?: .*)?"
@@ -29,7 +29,9 @@ Counted = tuple[str, str | None, str, float]
 
 
 def queued(line: str, state: dict[str, Any]) -> list[Counted] | None:
-    """Return the counters of a line, an empty list for one that names a queue, None for any other; `state` keeps the queue.
+    """Return the counters in a line; an empty list for a line that names a queue, None for any other line.
+
+    `state` holds the name of the current queue.
 
     >>> state = {}
     >>> queued("qdisc fq_codel 0: dev eth0 parent :1 limit 10240p", state), state

@@ -1,9 +1,9 @@
-r"""Records of clients of databases: a head with a number, and one name and value per line.
+r"""Read records printed by database clients: a numbered head, then one name and value per line.
 
 psql prints `-[ RECORD 1 ]---` and `name | value`, or `name: value` below a head; MySQL prints stars around
-`1. row` and `Name: value` (`\G`); psql's old alignment prints `* Record 1`. A record is one row of `rows` whose cells
-are its lines, one each: cell n stands on line `line_no + n`, so that a reader can be shown the line of a name. A line that
-continues the value above it has an empty name.
+`1. row` and `Name: value` (`\G`); psql's old alignment prints `* Record 1`. A record is one row of `rows` with one cell
+per line: cell n is from line `line_no + n`, so that a page can show the line of a name. A line that continues the value
+above it has an empty name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COLON = re.compile(r"[ \t]*(?P<name>[A-Za-z_@][\w@().$/*-]{0,62}(?: [\w()]{1,20
 _BARE = re.compile(
     r"[ \t]*(?:Slave|Replica)_(?:IO|SQL)_(?:State|Running): .*|[ \t]*Seconds_Behind_(?:Master|Source): .*"
 )
-"""Lines by which a record is known whose head was not pasted: SHOW REPLICA STATUS, of which people paste the middle."""
+"""Lines that identify a record without its head: SHOW REPLICA STATUS, of which people paste the middle."""
 
 Record = dict[str, Any]
 """An open record: line_no of its first cell, heading, cells, sign. JSON-able."""
@@ -39,7 +39,7 @@ def opens(line: str) -> bool:
 
 
 def opens_bare(line: str) -> bool:
-    """Return whether a line is the first of a record whose head was not pasted.
+    """Return whether a line belongs to a record whose head was not pasted.
 
     >>> opens_bare("   Slave_IO_Running: Yes"), opens_bare("Status: 1")
     (True, False)
@@ -48,12 +48,12 @@ def opens_bare(line: str) -> bool:
 
 
 def open_at(line_no: int) -> Record:
-    """Return an empty record whose head stands on a line."""
+    """Return an empty record whose head is line `line_no`."""
     return {"line_no": line_no + 1, "heading": [], "cells": [], "sign": None}
 
 
 def goes_on(record: Record, line: str) -> bool:
-    """Add a line to an open record; return False, and change nothing, if it does not belong to it."""
+    """Add a line to an open record; return False and change nothing if the line does not belong to it."""
     if len(record["cells"]) >= MOST_CELLS or opens(line) or FOOTER.fullmatch(line):
         return False
     sign = record["sign"]

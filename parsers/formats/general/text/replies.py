@@ -1,6 +1,6 @@
-r"""Nested replies of a store in the form that redis-cli, valkey-cli and keydb-cli print on a terminal or with `--no-raw`.
+r"""Read nested replies as redis-cli, valkey-cli and keydb-cli print them on a terminal or with `--no-raw`.
 
-Each element has its number; an element that is a list begins with its own first element on the same line:
+Each element is numbered; an element that is a list has its first element on the same line:
 
     1) 1) (integer) 12
        2) (integer) 1735689600
@@ -8,8 +8,8 @@ Each element has its number; an element that is a list begins with its own first
        4) 1) "HGETALL"
           2) "basket:9"
 
-Known are the entries of SLOWLOG GET (number, moment, microseconds, command, client) and of LATENCY LATEST (event, moment,
-milliseconds of the last and of the longest). Replies without numbers, as a pipe gets them, are not told from other text.
+Known are the entries of SLOWLOG GET (number, time, microseconds, command, client) and of LATENCY LATEST (event, time,
+milliseconds of the latest and of the longest). Unnumbered replies, as printed to a pipe, are not recognised.
 Source: Redis documentation, SLOWLOG GET, LATENCY LATEST; redis-cli.c, cliFormatReplyTTY.
 """
 
@@ -24,20 +24,20 @@ _OPENS = re.compile(rf" *[0-9]{{1,9}}\) +(?:[0-9]{{1,9}}\) +)+(?:{_VALUE})")
 _INDEX = re.compile(r"([0-9]{1,9})\) ")
 
 MOST_CELLS = 200
-"""Maximum number of values of an entry that are kept: a slow log itself cuts commands to 32 arguments."""
+"""Maximum number of values of an entry that are stored; the slow log itself cuts a command to 32 arguments."""
 
 LONGEST = 200
-"""Maximum number of characters of a command that are kept."""
+"""Maximum number of characters of a command that are stored."""
 
 EPOCH = (1e9, 1e10)
-"""Bounds of a moment in seconds since 1970."""
+"""Bounds of a plausible time in seconds since 1970."""
 
 Reply = dict[str, Any]
 """An open entry: line_no, line_end, levels (column and number of each open element), cells (path and value). JSON-able."""
 
 
 def opens(line: str) -> bool:
-    """Return whether a line begins an entry that is a list.
+    """Return whether an entry that is a list begins on a line.
 
     >>> opens('1) 1) (integer) 4'), opens('1) "name"'), opens("1) 2) of the list")
     (True, False, False)
@@ -46,12 +46,12 @@ def opens(line: str) -> bool:
 
 
 def open_at(line_no: int) -> Reply:
-    """Return an empty entry that begins on a line."""
+    """Return an empty entry that begins on line `line_no`."""
     return {"line_no": line_no, "line_end": line_no, "levels": [], "cells": []}
 
 
 def goes_on(reply: Reply, line_no: int, line: str) -> bool:
-    """Add a line to an open entry; return False, and change nothing, if it does not belong to it."""
+    """Add a line to an open entry; return False and change nothing if the line does not belong to it."""
     found = _LINE.fullmatch(line)
     if found is None or (reply["cells"] and opens(line) and _top(found["before"]) <= reply["levels"][0][0]):
         return False
@@ -65,13 +65,13 @@ def goes_on(reply: Reply, line_no: int, line: str) -> bool:
 
 
 def _top(before: str) -> int:
-    """Return the column behind the first number of a line."""
+    """Return the column after the first element number of a line; 0 if there is none."""
     found = _INDEX.search(before)
     return found.end() if found else 0
 
 
 def row_of(reply: Reply) -> tuple[float, str, float, str] | None:
-    """Return moment, name, seconds and text of an entry, None of any other list."""
+    """Return time (seconds since 1970), name, duration (s) and text of a known entry; None for any other list."""
     cells = {tuple(path): value for path, value in reply["cells"]}
     first, second, third, fourth = (_number(cells.get((n,))) for n in range(1, 5))
     at = second if second is not None and EPOCH[0] <= second < EPOCH[1] else None

@@ -1,8 +1,8 @@
-"""Lines of reports that a tool prints as text of its own: InnoDB's monitor, plans with their measures, what a service
-manager says of a unit (`systemctl status`, `svcs -x`), what `zpool status` says of a scan, and what iperf and fio measured.
+"""Recognise lines of free-text reports: InnoDB's monitor, executed query plans, the status of a unit (`systemctl
+status`, `svcs -x`), the scan of a pool (`zpool status`), and results of iperf and fio.
 
-These have neither names and values nor cells. A line that belongs to one becomes a row of `rows` with the name of the
-report as its only heading and the line as its only cell, so that observers can read what it says.
+These lines are neither `name: value` nor cells. Each becomes a row of `rows` with the name of the report as its only
+heading and the line as its only cell, so that observers can parse it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _INNODB = re.compile(
     r"|\d+ queries inside InnoDB, \d+ queries in queue.*"
 )
 _AUTOVACUUM = re.compile(r"autovacuum: (?:VACUUM|ANALYZE) \S")
-"""How a worker of autovacuum names itself in ps and pg_stat_activity, whatever columns stand around it."""
+"""Title of an autovacuum worker in ps and pg_stat_activity, with any columns around it."""
 
 _STATEMENT = re.compile(
     r"(?i)(?:select|insert|update|delete|replace|alter|create|drop|call|load|truncate|optimize)\b.*"
@@ -50,7 +50,7 @@ _DETAIL = re.compile(
 )
 _NODE = re.compile(r'\s*"Node Type": "[A-Z][\w /-]{1,40}",?')
 _PROPERTY = re.compile(r'\s*"[A-Z][\w/ -]{1,40}": .*|[\s\[\]{},]*|\s*"Plans": \[')
-"""What a plan of PostgreSQL has as JSON: a node begins with its type."""
+"""Line of a PostgreSQL plan in JSON; a node begins with its type."""
 
 _SYSTEMD = r"[●○◍×x↻*] [A-Za-z0-9_@.:\\-]+\.(?:service|slice|socket|timer|mount|automount|swap|target|scope|path|device)(?: - .*)?"
 _UNIT = re.compile(rf"{_SYSTEMD}|svc:/[\w/.-]{{1,200}}:[\w.-]{{1,80}} \(.*\)")
@@ -62,7 +62,7 @@ SERVICE_LINES = (
     r"|Process: [0-9]+ Exec\w+=.*|CGroup: /.*|Drop-In: /.*|Docs: (?:man|https?):.*|Memory: [0-9.]+[BKMGT]\b.*|Tasks: [0-9]+(?: \(limit: .*)?"
     r"|[├└│|`][─ -].*)$"
 )
-"""Lines that nobody but systemd prints of a unit."""
+"""Lines about a unit that only systemd prints."""
 
 _OF_UNIT = re.compile(
     r"(?:Loaded|Drop-In|Active|Since|Until|Duration|Invocation|Trigger(?:s|edBy)?|Docs|Device|What|Where|Listen|Accepted|Process|Main PID"
@@ -77,7 +77,7 @@ _IPERF = re.compile(
     r"\[ *(?:[0-9]{1,4}|SUM)\](?:\[[TR]X-[CS]\])? +(?:[0-9.]+ *- *[0-9.]+ +sec +[0-9.]+ [KMGT]?Bytes +[0-9.]+ [KMGT]?bits/sec\b.*"
     r"|local \S+ port [0-9]+ connected (?:to|with) \S+ port [0-9]+.*)"
 )
-"""A stream of iperf, and what it carried in an interval."""
+"""A stream of iperf and its transfer in an interval."""
 
 _FIO = re.compile(
     r"[\w./-]{1,80}: \(groupid=[0-9]+, jobs=[0-9]+\): err= *[0-9]+.*"
@@ -86,15 +86,15 @@ _FIO = re.compile(
     r"|(?:clat|lat|slat|sync) \((?:nsec|usec|msec)\): min=.*"
     r"|\| +[0-9.]{4,5}th=\[.*|[\w-]{1,40}: ios=[0-9]+/[0-9]+, .*util=[0-9.]+%.*"
 )
-"""What fio(1) prints of a group of jobs, in its normal output."""
+"""Lines about a group of jobs in the normal output of fio(1)."""
 
 LONGEST = 2000
 _WRAPPED = ' \t"|+'
-"""What clients print around a line of a plan."""
+"""Characters that clients print around a line of a plan."""
 
 
 def is_unit(line: str) -> bool:
-    """Return whether a line names the unit that the lines below it are about.
+    """Return whether a line names a unit and begins its status.
 
     >>> is_unit("● cron.service - Regular background program"), is_unit("* one item - of a list")
     (True, False)

@@ -1,4 +1,4 @@
-"""What one line of any text says by itself: a stamp and a message, a name and a value, a complaint, a person's words."""
+"""Read single lines of any text: stamps with messages, names with values, complaints of programs, words of a person."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ _RUNTIME = re.compile(
     r"gc [0-9]{1,9} @(?P<go_s>[0-9]{1,9}\.[0-9]{1,6})s [0-9]{1,3}%: |(?P<java_s>[0-9]{1,9}\.[0-9]{3}): \["
     r"|\[[0-9]{1,10}:0x[0-9a-f]{1,16}\] {1,12}(?P<v8_ms>[0-9]{1,12}) ms: (?=Scav|Mark|Min)"
 )
-"""Begins of lines of the collectors of Go (gctrace), of Java (PrintGCTimeStamps) and of V8 (trace-gc), with the time since the start."""
+"""Beginnings of garbage collector lines with the time since the start: Go (gctrace), Java (PrintGCTimeStamps), V8
+(trace-gc)."""
 _KLOG = re.compile(r"(?P<letter>[IWEFD])(?:[0-9]{2}){2,4} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]")
 KLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG"}
 """Severities of klog and glog by the letter before the date."""
@@ -75,7 +76,7 @@ _FIELD = re.compile(
     r"(?:^| )(?:time|ts|timestamp|@timestamp|t|date)=\"?(?P<stamp>[0-9][^\"=]{7,38}?)(?=\"|\s[\w@.-]+=|$)"
 )
 _SAYS = re.compile(r"(?:^| )(?:msg|message|level|lvl|severity|err|error)=")
-"""Names of logfmt: a line of such fields is one of a log, not of settings."""
+"""Fields of logfmt: a line with one of them is a log line, not a list of settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def _first_stamp(line: str) -> Stamp | None:
 
 
 def _hour(hour: int, half: str | None) -> int:
-    """Return the hour of a day of 24, of one that names its half of the day by A or P.
+    """Convert an hour to the 24-hour clock; `half` is A (AM), P (PM), or None for an hour of that clock already.
 
     >>> _hour(12, "A"), _hour(3, "P"), _hour(15, None), _hour(15, "P")
     (0, 15, 15, 24)
@@ -154,7 +155,7 @@ def _hour(hour: int, half: str | None) -> int:
 
 
 def _other_stamp(line: str) -> Stamp | None:
-    """Return the stamp of a line of logfmt, one without a year, or one that counts from a start.
+    """Return a stamp in a logfmt field, a stamp without a year, or one that counts from the start of a program.
 
     >>> _other_stamp("I0102 00:00:01.5 1 a.go:3] x"), _other_stamp("[12.5s][info][gc] x").t
     (Stamp(clock='no-year', t=86401.5, rest='1 a.go:3] x'), 12.5)
@@ -191,7 +192,7 @@ _YEAR_0 = wall_seconds(1972, 1, 1) or 0.0
 
 
 def severity_of(line: str) -> str | None:
-    """Return the severity that the letter before a stamp of klog says, None for any other line.
+    """Return the severity that the first letter of a klog stamp stands for; None for any other line.
 
     >>> severity_of("E0323 10:00:01.123456 1 a.go:3] x"), severity_of("Error")
     ('ERROR', None)
@@ -201,7 +202,7 @@ def severity_of(line: str) -> str | None:
 
 
 def _east_s(zone: str | None) -> float | None:
-    """Return the seconds east of UTC; None for a zone that is not printed, or by a name that several zones have."""
+    """Return the seconds east of UTC of a printed zone; None for no zone or an ambiguous zone name."""
     if zone in ("Z", "UTC", "GMT"):
         return 0.0
     if zone is None or zone[0] not in "+-":
@@ -234,7 +235,7 @@ SPOKEN = re.compile(
     r"|has|have|had|than|took|takes|waited|my|our|your|and|or|not)\b",
     re.I,
 )
-"""Words of sentences: a name that has one is none."""
+"""Words of sentences: a text that contains one of them is not a name."""
 _TOKEN = re.compile(r"(?P<name>[A-Za-z_][\w./-]*)[=:](?P<value>[^\s=]+?)[,;]?")
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w./-]{1,40})[:=]?")
@@ -244,7 +245,7 @@ _SERVER = re.compile(
 _SERVER_LIMIT = re.compile(
     r"(?:^|[ \t])(?P<name>maxconn|max_conns|maxqueue|minconn|fullconn|max_fails)[ =](?P<value>[0-9]{1,9})(?=[ \t]|$)"
 )
-"""A server behind a proxy in its configuration (HAProxy, nginx), and how much it is let through to it."""
+"""Limits of a backend server in a proxy's configuration (HAProxy, nginx); `_SERVER` matches the whole line."""
 
 MAIL_HEADER = re.compile(
     r"(?:From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Message-ID|In-Reply-To|References|Received|Return-Path|MIME-Version"
@@ -254,7 +255,7 @@ MAIL_HEADER = re.compile(
 QUOTED = re.compile(r"[ \t]{0,3}(?:>|&gt;)")
 ATTRIBUTION = re.compile(r".{3,120}\b(?:wrote|writes|schrieb|a écrit|escribió):$")
 REST_IS_QUOTED = re.compile(r"-{2,}[ ]?(?:Original Message|Ursprüngliche Nachricht|Message d'origine)[ ]?-{2,}|--")
-"""Lines below which a mail repeats another or ends: its signature begins with two dashes."""
+"""Lines below which a mail quotes another one or has its signature, which begins with two dashes."""
 
 ADVICE = re.compile(
     r"\b(?:should|please|try|recommend\w*|suggest\w*|advis\w+|consider|ought|need to|you (?:can|could|may|might|must)|could you"
@@ -262,7 +263,7 @@ ADVICE = re.compile(
     r"|(?<![.@-])example(?!\.\w)|such as|if you|bitte|sollte\w*)\b",
     re.I,
 )
-"""Words by which a person says what could be, not what is."""
+"""Words of advice or conjecture: what a person writes below them is not a fact about the host."""
 
 _STRERROR = (
     r"Resource temporarily unavailable|Cannot allocate memory|Too many open files|No space left on device|Disk quota exceeded"
@@ -302,13 +303,13 @@ COMPLAINT = re.compile(
     rf"|[^\"'<>]{{0,160}}?(?:: |[(\[])(?:{_STRERROR})"
     r"|[ \t]*(?:Reason: +(?:OOMKilled|CrashLoopBackOff|Error|Evicted|ContainerCannotRun|DeadlineExceeded)|Exit Code: +[1-9][0-9]*)[ \t]*$"
 )
-"""Lines without a stamp by which a program says that something went wrong."""
+"""Lines without a stamp in which a program reports an error."""
 
 DISK_FAILS = re.compile(
     r"SMART overall-health self-assessment test result: (?!PASSED|UNKNOWN)\S.*|SMART Health Status: (?!OK)\S.*"
     r"|Drive failure expected in less than .+"
 )
-"""What smartctl prints of a disk that fails, in words that look like a person's."""
+"""Lines that smartctl prints for a failing disk; they read like a person's sentences."""
 
 CODED = re.compile(
     r"(?:MESSAGE : )?(?P<code>(?:SQL|ADM|DBI|DB2)[0-9]{4,5}[NCEW])  ?[A-Z].*"
@@ -317,16 +318,16 @@ CODED = re.compile(
     r"|[A-Z][\w:]{1,80} (?:Load|Exists\?|Count|Update|Create) \([0-9.]{1,9}ms\) ).*"
     r"|(?:Caused by: |Exception in thread \"[^\"]{0,200}\" )?[a-z][\w$]{0,60}(?:\.[\w$]{1,120}){1,12}(?:Exception|Error)(?:: .*)?"
 )
-"""Messages whose text may be a sentence: those that begin with a code of Db2 (an error) or with the class of an exception of Java,
-which repeats what the line above it complains of; how far MongoDB says that a member is behind; what Rails says of a request and
-its statements."""
+"""Messages whose text may be a sentence: those that begin with a Db2 code (an error) or with the class of a Java
+exception (it repeats the complaint of the line above), MongoDB's replication lag of a member, and Rails' lines about a
+request and its statements."""
 
 RESOLVED = re.compile(
     r"(?:Firing (?:regular )?|Retrying |Timeout reached on |Initial jitter phase for )transaction [0-9]+\b.*"
     r"|Sending (?:query )?packet with id [0-9]+ .*|(?:\w+ )?[Tt]ransaction [0-9]+ for <[^>]+> on scope .*"
     r"|Processing incoming packet (?:of size [0-9]+ )?on transaction [0-9]+.*"
 )
-"""What systemd-resolved writes of a question, as people copy it without the stamps."""
+"""Debug lines of systemd-resolved about a query, which people copy without their stamps."""
 
 SEVERITY = re.compile(
     r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|ALERT|EMERG|PANIC)\b"
@@ -341,12 +342,16 @@ _ADDRESSES = frozenset(
 ENVIRONMENT = re.compile(
     r'[ \t]*(?:envp\[[0-9]+\]:[ \t]+(?P<name>[A-Za-z_]\w*)=(?P<value>.+)|"(?P<quoted>[A-Z_][A-Z0-9_]*)=(?P<held>[^"]+)",?)'
 )
-"""One variable of a list of a process's or container's environment: of pargs -e, and of inspect's `"Env": [`."""
+"""A variable in a listing of an environment: of a process (pargs -e) or of a container (`"Env": [` of inspect)."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A name and its value. `setting`: it was assigned, not counted; `num` and `unit` where the value is a figure; `of`: whose it is."""
+    """A name and its value.
+
+    `num` and `unit` are set if the value is a figure. `setting` is True for a configured value, False for a measured
+    one. `of` is the subject that the pair belongs to.
+    """
 
     name: str
     value: str
@@ -357,7 +362,7 @@ class Pair:
 
 
 def figure_of(text: str) -> tuple[float | None, str | None]:
-    """Return number and unit of a text that is a figure, else (None, None).
+    """Return number and unit of a figure; (None, None) for any other text.
 
     >>> figure_of("1,024 kB (3 %)"), figure_of("12.5%"), figure_of("5.7.33"), figure_of("94.16 [ms] (mean)")
     ((1024.0, 'kB'), (12.5, '%'), (None, None), (94.16, 'ms'))
@@ -369,7 +374,7 @@ def figure_of(text: str) -> tuple[float | None, str | None]:
 
 
 def pairs_of(line: str) -> list[Pair]:
-    """Return the names and values of a line; nothing for words of a person.
+    """Return the names and values in a line; an empty list for a sentence or any other line.
 
     >>> [(p.name, p.num, p.unit, p.setting) for p in pairs_of("Free buffers       1024")]
     [('Free buffers', 1024.0, None, False)]
@@ -410,7 +415,7 @@ def pairs_of(line: str) -> list[Pair]:
 
 
 def _alternating(tokens: Sequence[str]) -> list[Pair]:
-    """Return names and figures that take turns, each figure behind its name.
+    """Return the pairs of a line in which names and figures alternate; an empty list for any other line.
 
     >>> [(p.name, p.num, p.unit) for p in _alternating("connect 0.2 total: 1.5s".split())]
     [('connect', 0.2, None), ('total', 1.5, 's')]
@@ -433,7 +438,7 @@ def _alternating(tokens: Sequence[str]) -> list[Pair]:
 
 
 def _phrases(text: str, under: str = "") -> list[Pair]:
-    """Return names and figures of `a 1, b c 2` or `1 a, 2 b`; all pieces must have the same shape.
+    """Return the pairs in `a 1, b c 2` or `1 a, 2 b`, all pieces alike; `under` goes in front of each name.
 
     >>> [(p.name, p.num) for p in _phrases("102 active, 5 idle", "loops")], _phrases("we waited 5")
     ([('loops active', 102.0), ('loops idle', 5.0)], [])

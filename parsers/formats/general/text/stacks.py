@@ -1,8 +1,8 @@
-"""Stacks of any tool: a head that names a thread, and frames below it; kernel stacks need no head.
+"""Read stacks of any tool: a head that names a thread, and frames below it; kernel stacks need no head.
 
-A style says how a tool prints a stack. Styles whose frames nobody else prints open without a head too, because people
-paste the middle of a dump. What a line says about locks (waited for, held, by whom), the state of the thread and how
-long it has been in it are kept beside the frames.
+A style describes how a tool prints a stack. A frame that only one style prints opens a stack without a head too,
+because people paste the middle of a dump. Beside the frames, a stack stores the locks that the thread waits for or
+holds, who holds them, the state of the thread, and the time it has been in that state.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_FRAMES = 500
-"""Maximum number of frames kept of one stack; deeper ones are not complete."""
+"""Maximum number of frames stored of one stack; a deeper stack is not complete."""
 
 MOST_LOCKS = 100
-"""Maximum number of locks kept that a thread holds."""
+"""Maximum number of held locks stored of one thread."""
 
 
 @dataclass(frozen=True)
 class Style:
     """How a tool prints stacks: the head of a thread, a frame (group `f`), further lines that belong to the stack.
 
-    A head may name `pid`, `lwp`, `name`, `state`, `cpu` and `age`; so may the lines of `more`, and `waits` (a lock that
-    is waited for), `object` (one that is given up while its owner waits for a notice), `locked` and `owner`.
+    A head may have the groups `pid`, `lwp`, `name`, `state`, `cpu` and `age`. The lines of `more` may have them too,
+    and `waits` (a lock that the thread waits for), `object` (a lock released while the thread waits to be notified),
+    `locked` (a lock it holds) and `owner` (the thread that holds the lock it waits for).
     """
 
     name: str
@@ -32,9 +33,9 @@ class Style:
     more: tuple[re.Pattern[str], ...] = ()
     kernel: bool = False
     below_blank: re.Pattern[str] | None = None
-    """Lines that belong to the stack above the blank line above them."""
+    """Lines that belong to the stack although a blank line stands between."""
     headless: bool = False
-    """A frame opens a stack where a paragraph begins."""
+    """Whether a frame at the beginning of a paragraph opens a stack."""
     outermost_first: bool = False
 
 
@@ -72,7 +73,7 @@ STYLES = (
         below_blank=re.compile(r"[ \t]+(?:Locked ownable synchronizers:|Number of locked synchronizers.*)"),
         headless=True,
     ),
-    Style(  # Elasticsearch, OpenSearch: a thread, and the stacks that several looks at it share
+    Style(  # hot threads of Elasticsearch and OpenSearch: a thread, and the stacks that several snapshots of it share
         "hot-threads",
         re.compile(
             r"[ \t]*(?P<hot>[0-9]{1,5}(?:\.[0-9]+)?)% (?:\[[^\]]{1,80}\] )?\([0-9.]+\w+ out of [0-9.]+\w+\) \w+ usage by thread '(?P<name>[^']{1,200})'"
@@ -295,7 +296,7 @@ _MAYBE_HEAD = (
     "* frame", "frame #", "stack pointer for", "PID: ", "OS Thread Id", "INFO: task", "task ", "Traceback (most", "^CTraceback", "Stack (most",
     "[Switching to", "Child", "---", "RetAddr ", "THREAD ", ".",
 )  # fmt: skip
-"""How a line begins, without its indent, that may be the head of a stack or a frame of a style without heads."""
+"""Beginnings (after the indent) of lines that may be the head of a stack."""
 
 _HEADLESS = {
     "java": re.compile(rf"[ \t]*{_AT}{_JAVA_NAME}\((?:[\w$.-]*\.(?:java|kt|scala|groovy|clj)[:)].*|.*Native Method\)|Unknown Source\)).*"),
@@ -310,14 +311,14 @@ _HEADLESS = {
 """Frames with which a stack without a head may begin."""
 
 _JAVA_FILE = re.compile(r"\((?:[\w$-]+\.(?:java|kt|scala|groovy|clj):[0-9]+|Native Method)\)$")
-"""How a frame of Java ends whose file is known; debuggers print it without `at`."""
+"""End of a Java frame with a file name; debuggers print such frames without `at`."""
 
 SLOW = re.compile(
     r"\b(?:found slow \w+|slow (?:function|task|callback|operation|tick|loop)|(?:is |was |been |got )?(?:stuck|hung|blocked)"
     r"(?: (?:at|in) \S{1,80})?(?: for [0-9.]+ ?\w+)?|took too long)\b",
     re.I,
 )
-"""Words by which a program tells in its log that a thread of it does not get on: the stack below is where it stands."""
+"""Words with which a program logs that one of its threads is stuck; the stack of that thread follows."""
 
 SLOW_REQUEST = "slow request"
 """State of a stack in the slow log of PHP-FPM: the request has taken longer than it may at that moment."""
@@ -329,7 +330,7 @@ _HEADLESS_BEGIN = ("at ", "#0", "frame #0", "* frame #0", "0 ")
 _OF_PROCSTAT = re.compile(
     r"[ \t]*(?P<pid>[0-9]{1,10})[ \t]+(?P<lwp>[0-9]{5,10})[ \t]+(?P<name>\S{1,40})[ \t]+(?:\S.{0,40}?)?[ \t](?P<frames>mi_switch\b.*)"
 )
-"""A thread of FreeBSD's procstat -kk: its whole stack on one line."""
+"""A thread of FreeBSD's procstat -kk, which prints the whole stack on one line."""
 
 _FOR_MINUTES = re.compile(r"(?:^|, )([0-9]{1,9}) minutes")
 _CPU = re.compile(r" cpu=([0-9.]{1,20})(ms|s)\b")
@@ -340,7 +341,7 @@ _JMX = re.compile(
     r'(?: owned by "(?P<owner>[^"]*)")?'
 )
 _VISUAL = re.compile(r'" - Thread t@(?P<lwp>[0-9]{1,18})')
-"""What VisualVM and JConsole print behind the name of a thread."""
+"""Text that VisualVM and JConsole print after the name of a thread."""
 
 _STATE_OF_HEAD = re.compile(
     r" (?:nid=\S+|virtual) (?:\[[0-9]+\] )?(?P<state>[A-Za-z.()][^\[]*)(?:\[0x[0-9a-f]+\][ \t]*)?$"
@@ -353,9 +354,10 @@ Stack = dict[str, Any]
 
 
 def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | None:
-    """Return the stack that a line begins: with a head, or with a frame of the kernel. `pid` is of the command above.
+    """Return a new stack if a line begins one, else None: with a head, or with a frame where no head is needed.
 
-    `begins` tells that the line is the first of its paragraph, where a stack may begin with a frame.
+    `pid` is the process in the command above. `begins` is True for the first line of a paragraph, where a stack may
+    begin with a frame.
     """
     bare = line.lstrip(" \t")
     counted = (" @ 0x" in bare or "% " in bare or " Id: " in bare[:12]) and bare[0].isdigit()
@@ -365,7 +367,7 @@ def opens(line: str, no: int, pid: int | None, begins: bool = True) -> Stack | N
                 return _headed(style, line, no, pid)
     for name, frame in _HEADLESS.items():
         if (
-            (begins or name == "delve")  # nobody else prints a frame 0 so
+            (begins or name == "delve")  # only delve prints a frame 0 in this form
             and (bare.startswith(_HEADLESS_BEGIN) or "`" in bare or "+0x" in bare or _JAVA_FILE.search(bare))
             and frame.fullmatch(line)
         ):
@@ -401,7 +403,9 @@ def in_log(line: str, no: int) -> Stack | None:
 
 
 def below_log(line: str, no: int, said: tuple[int, str]) -> Stack | None:
-    """Return the stack that a line begins below a line of a log; `said` is number and text of that line.
+    """Return a new stack if its first frame stands below a log line about a stuck thread, else None.
+
+    `said` is number and text of the log line.
 
     >>> below_log("    @     0x7f0d3e2d2f43  pthread_cond_wait", 8, (7, "Thread 4711 stuck at a.cc:12 for 1234ms:"))["lwp"]
     4711
@@ -418,7 +422,7 @@ def below_log(line: str, no: int, said: tuple[int, str]) -> Stack | None:
 
 
 def _headed(style: Style, line: str, no: int, pid: int | None) -> Stack:
-    """Return the stack of a head, with what the head says."""
+    """Return a new stack with the facts in its head."""
     found = style.head.fullmatch(line) if style.head else None
     named = found.groupdict() if found else {}
     of = named.get("pid")
@@ -444,7 +448,7 @@ def _headed(style: Style, line: str, no: int, pid: int | None) -> Stack:
 
 
 def _head_of_java(opened: Stack, line: str) -> None:
-    """Take what a head of jstack or of a management bean says besides the name."""
+    """Add to a stack the facts in a head of jstack or of a management bean, except the name."""
     if jmx := _JMX.search(line):
         opened["lwp"], opened["state"] = _whole(jmx["lwp"]), jmx["state"]
         opened["waits_for"], opened["held_by"] = jmx["waits"], jmx["owner"]
@@ -485,7 +489,7 @@ def _whole(text: str | None) -> int | None:
 
 
 def goes_on(stack: Stack, line: str, no: int) -> bool:
-    """Add a line to an open stack; return False, and change nothing, if it does not belong to it."""
+    """Add a line to an open stack; return False and change nothing if the line does not belong to it."""
     style = _BY_NAME[stack["style"]]
     if stack["blank"] and not (style.below_blank and style.below_blank.fullmatch(line)):
         return False
@@ -501,7 +505,7 @@ def goes_on(stack: Stack, line: str, no: int) -> bool:
         if more is None:
             return False
         if style.name == "hot-threads" and stack["frames"]:
-            stack["full"] = True  # most looks at a thread come first; those that fewer share are left out
+            stack["full"] = True  # the stack of most snapshots comes first; further ones are left out
         _say(stack, more.groupdict())
     elif stack.get("full"):
         pass
@@ -535,7 +539,7 @@ def _frame(stack: Stack, style: Style, found: re.Match[str], line: str, no: int)
 
 
 def _say(stack: Stack, said: dict[str, str | None]) -> None:
-    """Keep what a line beside the frames says about the thread and its locks."""
+    """Add to a stack the facts about thread and locks from a line between the frames."""
     if said.get("state"):
         stack["state"] = said["state"]
     if said.get("lwp"):
@@ -555,12 +559,12 @@ def _say(stack: Stack, said: dict[str, str | None]) -> None:
 
 
 def row_of(stack: Stack) -> dict[str, Any] | None:
-    """Return the row of `profile_stacks` of a finished stack; None if it has no frame and waits for nobody."""
+    """Return the row of `profile_stacks` of a finished stack; None if it has neither a frame nor a lock's owner."""
     frames: list[str] = stack["frames"]
     at: list[int] = stack["at"]
     style = _BY_NAME[stack["style"]]
     if style.name == "python-last" and not stack.get("kept"):
-        return None  # where an exception came from is no place in which somebody stands
+        return None  # the traceback of an exception does not show where a thread is now
     if not frames and not (stack["held_by"] and stack["comm"]):
         return None
     if style.outermost_first:

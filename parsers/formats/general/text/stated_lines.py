@@ -1,8 +1,8 @@
 r"""Lines in which tools of Windows, macOS, BSD and HP-UX state one figure of the system: `lanadmin`, `sar -v`, `netstat -m`,
 LatencyMon, `!analyze -v`, `pathping`, `w32tm`, `nltest`, `pmset -g therm`, `powermetrics`, `memory_pressure`.
 
-Each is a row below `REPORT`: what is counted, of whom, how much, of how much, and the line. A line that belongs to a report and states
-nothing that anybody asks about is read without a row. Source: lanadmin(1M), sar(1M) of HP-UX; netstat(1) of FreeBSD; Microsoft
+Each figure is a row under the heading `REPORT`: counter, subject, value, maximum. A line of a report without such a
+figure counts as read but gives no row. Source: lanadmin(1M), sar(1M) of HP-UX; netstat(1) of FreeBSD; Microsoft
 Learn, pathping, w32tm, nltest, !analyze; pmset(1), powermetrics(1), memory_pressure(1); LatencyMon's report.
 """
 
@@ -26,7 +26,7 @@ _TABLES = re.compile(
     r"(?P<inod>[0-9]{1,9})/(?P<inods>[0-9]{1,9})[ \t]+(?P<inod_ov>[0-9]{1,9})[ \t]+(?P<file>[0-9]{1,9})/(?P<files>[0-9]{1,9})[ \t]+"
     r"(?P<file_ov>[0-9]{1,9})[ \t]*"
 )
-"""A row of sar -v of HP-UX, where the sizes of text are not known."""
+"""A row of sar -v of HP-UX, which prints no sizes of the text table."""
 _DENIED = re.compile(
     r"(?P<mbufs>[0-9]{1,15})/(?P<clusters>[0-9]{1,15})/(?P<both>[0-9]{1,15}) requests for mbufs denied \(mbufs/clusters/mbuf\+clusters\)[ \t]*"
 )
@@ -42,7 +42,7 @@ _DRIVER = re.compile(r"Driver with highest (?P<name>DPC|ISR) routine execution t
 _TOO_LONG = re.compile(
     r"One or more (?P<name>DPC|ISR) routines that belong to a driver running in your system appear to be executing for too long"
 )
-"""What LatencyMon itself concludes, in a long line of sentences."""
+"""Conclusion of LatencyMon, a long line of several sentences."""
 _LONG_DPC = re.compile(r"DPC count \(execution time >=4000 [^)]{1,3}\):[ \t]+(?P<value>[0-9]{1,15})[ \t]*")
 _LATENCY = re.compile(
     r"(?:DPC|ISR) count \(execution time [^)]{1,20}\):.*"
@@ -84,11 +84,11 @@ _EVENT = re.compile(
 )
 
 Stated = tuple[str, str, float, float | None]
-"""What is counted, whose it is, how much, and of how much."""
+"""Name of the counter, its subject (device, table ...), the value, and its maximum (None: unknown)."""
 
 
 def event(line: str) -> dict[str, str | None] | None:
-    """Return program, number, severity and message of a row of a list of events that Windows prints.
+    """Return program, event number, severity and message of a row in a Windows event list; None for any other line.
 
     >>> event("4/7/2031 9:05:11 AM  9 Error  The device did not answer.")["text"]
     'The device did not answer.'
@@ -104,9 +104,9 @@ def event(line: str) -> dict[str, str | None] | None:
 
 
 def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
-    r"""Return what a line states, an empty list for one that only belongs to a report, None for any other.
+    r"""Return the figures in a line; an empty list for a line of a report without figures, None for any other line.
 
-    `state` keeps what the lines above said.
+    `state` holds names and figures from the lines above that later lines need.
 
     >>> stated("3/700/9 requests for mbufs denied (mbufs/clusters/mbuf+clusters)", {})
     [('mbufs denied', 'mbufs, clusters', 712.0, None)]
@@ -201,4 +201,4 @@ _ONE = (
     (_FREE, "memory free percentage", "memory"),
     (_SWAP, "swap in use", "swap"),
 )
-"""Lines that need no other: pattern, what is counted (where the line does not say it), and whose."""
+"""Lines that need no line above: pattern, counter (if the line does not name it), and subject."""

@@ -1,7 +1,8 @@
-"""Lines by which listings of arrays, paths, clusters of disks and of a board say that something fails or is being rebuilt.
+"""Recognise lines of storage and hardware listings that show a failure or a rebuild.
 
-They have neither a stamp nor words that a program complains with: multipath -ll, storcli, MegaCli, ssacli, mdadm --detail, /proc/mdstat,
-the error and self-test logs of smartctl and its attributes without their heading, `ceph health` and `ipmitool sel list`.
+These lines have neither a stamp nor a word such as `error`. Tools: multipath -ll, storcli, MegaCli, ssacli, mdadm
+--detail, /proc/mdstat, smartctl (error and self-test logs, attributes without their heading), `ceph health` and
+`ipmitool sel list`.
 Source: multipath(8), "path groups"; Broadcom StorCLI manual (states of virtual and physical drives); HPE Smart Storage Administrator CLI guide;
 md(4), mdadm(8); Ceph documentation, Health checks; smartctl(8), -l error, -l selftest;
 ipmitool(1), sel; IPMI 2.0, table 42-3 (events of sensors).
@@ -42,7 +43,7 @@ FAILS = re.compile(
     r"|Bus (?:Fatal|Correctable|Uncorrectable|Degraded)[^|]*|(?:Upper|Lower) (?:Critical|Non-recoverable) going (?:high|low)"
     r"|[^|]*(?:lost|Lost|Predictive [Ff]ailure|Drive Fault|Failure detected))[^|]*\| Asserted.*"
 )
-"""A path, disk, array or cache that does not work, or a store that has lost some."""
+"""Lines about a path, disk, array or cache that does not work, or about a store that has lost one."""
 
 REBUILDS = re.compile(
     r"[0-9 ]+:[0-9]+[ \t]+[0-9]+[ \t]+(?:Rbld|Cpybck)[ \t].*|[0-9]{1,5}: cs:(?:SyncTarget|SyncSource|PausedSync[ST])\b.*"
@@ -50,11 +51,11 @@ REBUILDS = re.compile(
     r"|logicaldrive [0-9]+ \(.*, Recovering, .*|physicaldrive \S+ \(.*, Rebuilding[,)].*"
     r"|\[[=>.]{3,100}\][ \t]+(?:recovery|resync|reshape)[ \t]*=[ \t]*[0-9.]+% .*|(?:Rebuild|Resync|Reshape) Status : [0-9]+% complete"
 )
-"""An array that is being rebuilt."""
+"""Lines about an array that is being rebuilt."""
 
 
 def state_of(line: str) -> str | None:
-    """Return the severity of a line that tells such a state, None for any other.
+    """Return ERROR for a line that shows a failure, WARNING for a rebuild, None for any other line.
 
     >>> state_of("|- 3:0:0:2 sdk 8:160 failed faulty running"), state_of("|- 3:0:0:2 sdk 8:160 active ready running")
     ('ERROR', None)

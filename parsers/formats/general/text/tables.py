@@ -1,4 +1,4 @@
-"""Tables of any tool: a heading, and rows whose cells stand under its words or between its bars."""
+"""Read tables of any tool: a heading, and rows whose cells stand under its words or between bars."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 from parsers.formats.general.text import profile_lists
 
 LOOK = 64
-"""Number of lines of a paragraph by which it is decided whether it is a table."""
+"""Number of lines of a paragraph that decide whether it is a table."""
 
 ABOVE = 4
-"""Maximum number of lines of a paragraph in which its heading is looked for."""
+"""Number of first lines of a paragraph among which its heading is searched."""
 
 FITS = 0.8
-"""Minimum share of the lines below a heading that must have its cells."""
+"""Minimum share of the lines below a heading that must have as many cells as the heading."""
 
 MOST_COLUMNS = 100
 
 TIMES_DIGIT = 10
-"""Minimum number of cells of a heading for each that begins with a digit (`0fill` of vm_stat): a row of data has more such cells."""
+"""A heading may have one cell that begins with a digit (`0fill` of vm_stat) per this many cells; a row of data has
+more of them."""
 _WIDEST = 40
 """Maximum number of characters of a heading's cell."""
 
@@ -31,7 +32,7 @@ _GAP = re.compile(r"[ \t]{2,}|\t")
 _CELL = re.compile(r"\S+(?: \S+)*")
 _FIGURE = re.compile(r"[-+]?[0-9][0-9.,]*(?:%| ?(?:[nuµm]?s|[KMGTPkmgtp]?i?[Bb](?:/s)?|[KMGTPkmgtp]))?(?=[ \t]|$)")
 _FIGURE_OR_WORD = re.compile(rf"{_FIGURE.pattern}|\S+")
-"""Figures with their units, and words: what is left between numbers that fill their columns."""
+"""A figure with its unit, or a word: the pieces of cells that only one blank separates."""
 
 _NAME = re.compile(r"[ \t]*(?P<name>[A-Za-z_][\w.]{0,62})[ \t]*")
 _DASHES = re.compile(r"[ \t]*-{1,200}[ \t]*")
@@ -40,7 +41,7 @@ _ONE_ROW = re.compile(r"[ \t]*\(1 [^\W\d]{1,12}\)[ \t]*")
 FOOTER = re.compile(
     r"[ \t]*(?:\([0-9]+ (?:rows?|row\(s\))(?: affected)?\)|(?:[0-9]+|no) rows? (?:in set|selected|affected)\b.*)"
 )
-"""Line with which a client of a database counts the rows above it."""
+"""Line in which a database client prints the number of rows above it."""
 
 _MTR = re.compile(r"[ \t]*(?P<host>HOST: \S+|Host)[ \t]+(?P<columns>Loss%[ \t]+Snt(?:[ \t]+[A-Z][A-Za-z]+)*)[ \t]*")
 _HOP = re.compile(
@@ -62,9 +63,9 @@ _IOTOP_ROW = re.compile(
     r"[ \t]+(?P<read>[0-9.]{1,16}) ?(?P<read_unit>[KMGT]?B?(?:/s)?)[ \t]+(?P<write>[0-9.]{1,16}) ?(?P<write_unit>[KMGT]?B?(?:/s)?)"
     r"(?:[ \t]+(?P<swapin>[0-9.]{1,9}) ?%)?[ \t]+(?P<io>[0-9.]{1,9}) ?%[ \t]+(?P<command>\S.{0,400}?)[ \t]*"
 )
-"""Heading and row of iotop, whose columns have names and cells of two words; -a counts without `/s`, -t puts the time in front."""
+"""Heading and row of iotop: names and cells may have two words; -a prints no `/s`, -t prints the time in front."""
 IOTOP = ("ID", "PRIO", "USER", "DISK READ", "DISK WRITE", "SWAPIN%", "IO%", "COMMAND")
-"""Heading under which the rows of iotop are kept, whatever its options."""
+"""Heading under which rows of iotop are stored, whatever its options."""
 
 _LVM = re.compile(r"[ \t]*(?:LV +VG +Attr +LSize|VG +#PV +#LV|PV +VG +Fmt)\b")
 """Headings of lvs, vgs and pvs, whose rows leave cells empty."""
@@ -73,7 +74,7 @@ _POOLMON = re.compile(
     r"[ \t]*Tag[ \t]+Type[ \t]+Allocs[ \t]+Frees[ \t]+Diff[ \t]+Bytes[ \t]+Per Alloc(?:[ \t]+Mapped_Driver)?[ \t]*"
 )
 _BTT = re.compile(r"[ \t]*ALL[ \t]+MIN[ \t]+AVG[ \t]+MAX[ \t]+N[ \t]*")
-"""The heading of btt's times of requests to a disk."""
+"""Heading of btt's table of the times of disk requests."""
 
 _TAG = re.compile(
     r"[ \t]*(?P<tag>\S{1,4}(?: {1,3}(?=[ ](?:Nonp|Paged)))?)[ \t]+(?P<type>Nonp|Paged)[ \t]+(?P<allocs>[0-9]{1,15})[ \t]+\([ \t]*-?[0-9]+\)"
@@ -84,15 +85,15 @@ _TAG = re.compile(
 _MONGOSTAT = re.compile(
     r"[ \t]*(?:host +)?insert +query +update +delete +getmore +command(?: +[a-zA-Z|_%]+){4,24}[ \t]*"
 )
-"""Heading of mongostat, whose last column is a time of up to three words, and whose cells hold bars."""
+"""Heading of mongostat; its last column is a time of up to three words, and its cells contain bars."""
 
 _ATOPSAR = re.compile(
     r"[0-9]{2}:[0-9]{2}:[0-9]{2}[ \t]+(?P<words>[A-Za-z%][\w%/.]*(?:[ \t]+[A-Za-z%#][\w%/.]*){2,30})[ \t]+_[a-z]+_[ \t]*"
 )
 _ATOPSAR_ROW = re.compile(r"(?:[0-9]{2}:[0-9]{2}:[0-9]{2})?[ \t]+(?P<cells>\S.*)")
 _APART = re.compile(r"(?<=[0-9]) ms\b")
-"""Heading and row of atopsar: the heading ends with the name of the report, rows without a stamp belong to the last one, `avserv` has its
-unit behind it."""
+"""Heading and row of atopsar. The heading ends with the name of the report, a row without a stamp belongs to the stamp
+above it, and the cell of `avserv` ends with its unit."""
 
 _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
@@ -108,9 +109,9 @@ Where rows end with a remark that has no word in the heading, `remark` is true a
 
 
 def cells_of(line: str, mode: str, *, framed: bool = True) -> list[str]:
-    """Cut a line: at bars, at tabs, at two blanks or more, or at each blank.
+    """Split a line into cells at bars (`mode` bar), tabs (tab), two blanks or more (wide), or each blank (words).
 
-    Without bars at both ends (psql) an empty first or last cell leaves a bar there.
+    With `framed` False (psql) bars stand only between cells, so an empty first or last cell keeps its place.
 
     >>> cells_of("| a | b c |", "bar"), cells_of("a b   c", "wide"), cells_of("a b   c", "words")
     (['a', 'b c'], ['a b', 'c'], ['a', 'b', 'c'])
@@ -127,7 +128,7 @@ def cells_of(line: str, mode: str, *, framed: bool = True) -> list[str]:
 
 
 def one_value(lines: Sequence[str]) -> tuple[str, str] | None:
-    """Return name and value of a listing of one column and one row, as psql prints a setting; None for any other lines.
+    """Return name and value of a table with one column and one row, such as a setting in psql; else None.
 
     >>> one_value([" work_mem ", "----------", " 1MB", "(1 row)"]), one_value(["a", "-", "1", "2"])
     (('work_mem', '1MB'), None)
@@ -139,7 +140,7 @@ def one_value(lines: Sequence[str]) -> tuple[str, str] | None:
 
 
 def table_at(lines: Sequence[str]) -> Shape | None:
-    """Return the shape of the table whose heading is the first of these lines, None if it is no heading."""
+    """Return the shape of the table whose heading is the first of these lines; None if that line is no heading."""
     shape: Shape | None
     first = lines[0]
     counted = next((n for n, line in enumerate(lines) if FOOTER.fullmatch(line)), len(lines))
@@ -196,7 +197,7 @@ def table_at(lines: Sequence[str]) -> Shape | None:
 
 
 def _remarked(heading: Sequence[str], line: str) -> list[str] | None:
-    """Return the cells of a row and the remark behind its last number, None for a row without one.
+    """Return the cells of a row with the remark after its last number as a further cell; None without a remark.
 
     >>> _remarked(["NAME", "STATE", "CKSUM"], "  sdb  FAULTED  0  too many errors")
     ['sdb', 'FAULTED', '0', 'too many errors']
@@ -213,7 +214,7 @@ def _remarked(heading: Sequence[str], line: str) -> list[str] | None:
 
 
 def _under_rules(first: str, second: str) -> Shape | None:
-    """Return the shape of a table whose second line draws each column's width (SQL*Plus, sqlcmd, db2), or None.
+    """Return the shape of a table whose second line has dashes as wide as each column (SQL*Plus, sqlcmd, db2), or None.
 
     >>> _under_rules("WAIT EVENT   SID", "------------ ---")["heading"]
     ['WAIT EVENT', 'SID']
@@ -229,7 +230,7 @@ def _under_rules(first: str, second: str) -> Shape | None:
 
 
 def _cut(line: str, starts: Sequence[int]) -> list[str]:
-    """Cut a line in front of each start."""
+    """Split a line at the columns `starts`; the first piece also has the text before the first start."""
     return [line[start:end] for start, end in zip([0, *starts[1:]], [*starts[1:], None], strict=True)]
 
 
@@ -244,7 +245,7 @@ def _is_heading(cells: Sequence[str]) -> bool:
 
 
 def _is_table(shape: Shape, rows: Sequence[Sequence[str]], ruled: bool) -> bool:
-    """Decide whether rows differ from their heading as data do: numbers under words, or a heading in capitals."""
+    """Decide whether rows look like data below a heading: numbers under words, or a heading in capitals."""
     heading: list[str] = shape["heading"]
     if shape["mode"] == "bar" or ruled:
         return True
@@ -260,7 +261,7 @@ def _is_table(shape: Shape, rows: Sequence[Sequence[str]], ruled: bool) -> bool:
 
 
 def _tight(cells: Sequence[str], wanted: int) -> list[str] | None:
-    """Return as many cells as wanted where numbers fill their columns, so that one blank is all that parts them, else None.
+    """Split cells that only one blank separates, because numbers fill their columns; None unless `wanted` cells result.
 
     >>> _tight(["0.01", "123.52 us 2136739.26 us", "7 RENAME"], 5)
     ['0.01', '123.52 us', '2136739.26 us', '7', 'RENAME']
@@ -277,7 +278,7 @@ def _tight(cells: Sequence[str], wanted: int) -> list[str] | None:
 
 
 def waits_for_rows(*lines: str) -> bool:
-    """Return whether the last lines are a heading below which its tool prints an empty line before the rows.
+    """Return whether the last lines are the heading of a tool that prints a blank line between heading and rows.
 
     >>> waits_for_rows(" Tag  Type     Allocs     Frees      Diff   Bytes    Per Alloc"), waits_for_rows("Tag Type")
     (True, False)
@@ -292,7 +293,7 @@ def waits_for_rows(*lines: str) -> bool:
 def row_of(shape: Shape, line: str) -> list[str] | None:
     """Return the cells of a row, as many as its heading has; None for a line that does not fit.
 
-    A row of fewer cells is placed by what it stands under:
+    In a row with fewer cells, each cell goes to the heading that it stands under:
 
     >>> shape = {"mode": "wide", "heading": ["Proto", "Address", "State"], "starts": [0, 8, 20]}
     >>> row_of(shape, "UDP     0.0.0.0:53"), row_of(shape, "no row at all, or is it?")
@@ -304,7 +305,7 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     >>> row_of(shape, " 12. AS64500  192.0.2.7    0.0%    30  2.0"), row_of(shape, "  2.|-- ???   100.0   30    0.0")
     (['12.|-- 192.0.2.7', '0.0%', '30', '2.0'], ['2.|-- ???', '100.0', '30', '0.0'])
 
-    Words behind the last cell are a cell of their own:
+    A remark after the last cell is a cell of its own:
 
     >>> shape = {"mode": "words", "heading": ["NAME", "STATE", "CKSUM", ""], "starts": [], "remark": True}
     >>> row_of(shape, "sda ONLINE 0"), row_of(shape, "sdb ONLINE 0  (resilvering)")
@@ -373,7 +374,7 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
 
 
 def _under(heading: Sequence[str], starts: Sequence[int], line: str) -> list[str] | None:
-    """Return the cells of a row whose words stand each under one word of the heading, which may have none.
+    """Return the cells of a row, each of whose words stands under one word of the heading; cells may be empty.
 
     >>> _under(["LV", "VG", "LSize", "Pool", "Data%"], [2, 7, 12, 19, 24], "  thin data  9.00g       99.20")
     ['thin', 'data', '9.00g', '', '99.20']
@@ -395,18 +396,20 @@ _BAD = re.compile(
     r".*Exited \((?!0\))[0-9]+\).*|.*\b(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff|OOMKilled|Evicted|NotReady|Restarting \([0-9]+\)"
     r"|[Uu]nhealthy|FATAL|BACKOFF|FAILED|[Ff]ailed|faulty|DEGRADED|FAULTED|UNAVAIL)(?:\W.*)?|Error|Unknown"
 )
-"""States of a container, unit, device or process in which it does not work."""
+"""States in which a container, unit, device or process does not work."""
 
 
 _UNWANTED = re.compile(r"\w*Pressure|\w*Unavailable|\w*Failure|KernelDeadlock|ReadonlyFilesystem|\w*Problem")
 _WANTED = re.compile(
     rf"{_UNWANTED.pattern}|Ready|ContainersReady|Initialized|PodScheduled|Available|Progressing|AbleToScale|ScalingActive"
 )
-"""Conditions that should not hold, and all that tell whether a thing works."""
+"""Kubernetes conditions that show whether an object works; `_UNWANTED` are those that should be False."""
 
 
 def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
-    """Return what a row says as a line of a log would: an event's reason and message, or a thing and its bad state.
+    """Return the text of a log row for a table row: reason and message of an event, or an object and its bad state.
+
+    None for any other row.
 
     >>> message_of(["Type", "Reason", "Message"], ["Warning", "BackOff", "Back-off restarting"])
     'BackOff: Back-off restarting'
@@ -450,12 +453,12 @@ def tells(heading: Sequence[str]) -> bool:
 
 
 def _is_condition(row: dict[str, str]) -> bool:
-    """Return whether a row is a condition of a thing of Kubernetes: a type that holds, does not hold, or nobody knows."""
+    """Return whether a row is a condition of a Kubernetes object: a type with status True, False or Unknown."""
     return "type" in row and row.get("status") in ("True", "False", "Unknown")
 
 
 def severity_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
-    """Return the severity that a row of events says; that of a bad state is Error."""
+    """Return the severity in a row of events; a bad state has the severity Error."""
     names = [name.lower() for name in heading]
     row = dict(zip(names, cells, strict=False))
     if _is_condition(row) or not any(n in row for n in _MESSAGES):

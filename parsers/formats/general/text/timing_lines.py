@@ -1,7 +1,7 @@
-"""What tools print of how long named things took: units of systemd, and the percentiles and tables of load tests.
+"""Read lines in which tools print the duration of something with a name.
 
-systemd-analyze blame and critical-chain; ab, wrk, hey, redis-benchmark; the line of zsh's time among other output; a call in fs_usage; functions of the
-kernel in ftrace's function_graph.
+Tools: systemd-analyze blame and critical-chain (units); ab, wrk, hey, redis-benchmark (percentiles of load tests); the
+time of zsh among other output; fs_usage (calls); ftrace's function_graph (functions of the kernel).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STARTUP = re.compile(
     rf"Startup finished in (?:{_SPAN} \([a-z]{{1,20}}\)(?: \+ )?){{1,6}} ?= ?(?P<took>{_SPAN})[ \t]*\.?"
 )
 STARTUP = "the system's start"
-"""What was timed by the line of systemd about the whole start; its text has the stages."""
+"""Name of the operation in systemd's line about the whole start; the text of the line has the stages."""
 
 _SHELL = re.compile(
     r"(?P<command>\S.{0,200}?)[ \t]+[0-9.]+s user [0-9.]+s system [0-9]+% cpu (?P<took>(?:[0-9]+:){0,2}[0-9]+(?:\.[0-9]+)?) total"
@@ -40,7 +40,7 @@ _PHASE = re.compile(
 _CALL = re.compile(
     r"(?P<call>[A-Za-z][A-Za-z0-9_]{1,40}(?:\[[A-Z0-9]{1,8}\])?)[ \t]{2,}.*[ \t](?P<took>[0-9]{1,6}\.[0-9]{6})(?: W)?[ \t]+\S.{0,60}\.[0-9]{1,9}[ \t]*"
 )
-"""What stands behind the stamp of a line of fs_usage -w: call, file, seconds, W where the thread slept, program and thread."""
+"""Text after the stamp of a line of fs_usage -w: call, file, seconds, W if the thread slept, program and thread."""
 
 _OF_MODULE = r"(?: \[\w+\])?"
 _GRAPH = re.compile(
@@ -48,8 +48,8 @@ _GRAPH = re.compile(
     r"(?P<us>[0-9]{1,12}\.[0-9]{1,6}) us[ \t]{1,20}\|[ \t]{1,200}"
     rf"(?:(?P<leaf>[A-Za-z_][\w.]{{0,120}}){_OF_MODULE}\(\);|\}} /\* (?P<whole>[A-Za-z_][\w.]{{0,120}}){_OF_MODULE} \*/)[ \t]{{0,10}}"
 )
-"""A function of the kernel with its time, of ftrace's function_graph: one that calls nothing traced, or the end of one
-where the option funcgraph-tail names it."""
+"""A kernel function with its time in ftrace's function_graph: one without traced calls, or the end of one that the
+option funcgraph-tail names."""
 
 UNITS_TOO = {"milliseconds": 1e-3, "microseconds": 1e-6, "secs": 1.0}
 
@@ -65,7 +65,7 @@ def unit_of(line: str) -> str | None:
 
 
 def call_of(text: str) -> tuple[str, float] | None:
-    """Return call and seconds of a line of fs_usage behind its stamp, None for any other text.
+    """Return call and seconds from the text after the stamp of an fs_usage line; None for any other text.
 
     >>> call_of("open    F=9    (R_____)  /Users/kim/notes         0.250000 W Editor.81022"), call_of("took 0.250000 s")
     (('open', 0.25), None)
@@ -75,7 +75,7 @@ def call_of(text: str) -> tuple[str, float] | None:
 
 
 def timed(line: str, unit: str | None) -> Measured | None:
-    """Return what a line tells of one thing's time, None for any other line; `unit` is that of the title above it.
+    """Return name and duration in a line, None for any other line; `unit` is the unit in the title above it.
 
     >>> timed("1min 1.609s NetworkManager.service", None)[:2]
     ('the start of NetworkManager.service', 61.609)
@@ -119,5 +119,5 @@ def _scaled(number: str, unit: str) -> float | None:
 
 
 def _span(text: str) -> float:
-    """Return the seconds of a time as systemd prints it: `1min 1.609s`."""
+    """Convert a time as systemd prints it (`1min 1.609s`) to seconds."""
     return sum(float(number) * (_LONG | UNITS)[unit] for number, unit in _PIECE.findall(text))

@@ -1,6 +1,7 @@
-"""Requests in the logs of IIS: fields with the names that a line above them gives (`#Fields:`, W3C Extended Log File Format).
+"""Read requests in IIS logs (W3C Extended Log File Format), whose line `#Fields:` names the fields.
 
-Only such logs are read whose fields say that they are of IIS (sc-win32-status): others count the time taken in seconds.
+Only logs with the field sc-win32-status are read, because only IIS has it: other servers print time-taken in seconds,
+IIS in milliseconds.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Sequence
 HEAD = "#Fields: "
 OF_IIS = "sc-win32-status"
 FAILED = 500
-"""Status from which a server says that it could not answer."""
+"""Lowest HTTP status that counts as a failure of the server."""
 
 
 def fields_of(line: str) -> list[str] | None:
-    """Return the names that a line gives to the fields of the lines below it, None for any other line.
+    """Return the field names in a line `#Fields:` of IIS; None for any other line.
 
     >>> fields_of("#Fields: date time cs-method sc-status sc-win32-status time-taken")
     ['date', 'time', 'cs-method', 'sc-status', 'sc-win32-status', 'time-taken']
@@ -27,7 +28,7 @@ def fields_of(line: str) -> list[str] | None:
 
 
 def request_of(names: Sequence[str], line: str) -> tuple[str, float, bool] | None:
-    """Return what was asked for, the seconds taken, and whether it was answered; None for a line with other fields.
+    """Return method and path, elapsed seconds, and whether the status is below 500; None for a line with other fields.
 
     >>> request_of(["date", "time", "cs-method", "cs-uri-stem", "sc-status", "time-taken"], "2024-01-02 03:04:05 GET /a 200 1250")
     ('GET /a', 1.25, True)
