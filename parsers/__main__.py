@@ -141,7 +141,7 @@ def _file(name: str, number: int, hints: Hints, options: argparse.Namespace) -> 
 def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: argparse.Namespace) -> int:
     """Read the members of an archive one after the other, each as a file of its own; return the worst exit status.
 
-    A member that is left out by its nature (link, device) is no failure; one that cannot be unpacked is.
+    A member that cannot be unpacked is a failure; one that is never read (a link, a device) is not.
     """
     from parsers.containers.archives import LeftOut, open_members
     from parsers.containers.collectors import SMALL, Tree, names_a_zone

@@ -8,58 +8,58 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known about a kind beside its grammar: `KIND` in `parsers/formats/<family>/<kind>/kind.py`.
+    """Facts about a kind besides its grammar: `KIND` in `parsers/formats/<family>/<kind>/kind.py`.
 
-    The folders give the names of the kind and its family. Beside `kind.py` may stand `terms.txt`, the headings that the
-    glossary explains, and `damage.json`, what a damaged paste does to its samples.
+    The folders give the names of the kind and its family. The same folder may hold `terms.txt`, the headings that the
+    glossary explains, and `damage.json`, the effects of a damaged paste on the kind's samples.
     """
 
     title: str = ""
-    """One such artifact in words ("trace of system calls"), where its name says too little."""
+    """An artifact of this kind in words ("trace of system calls"), if the kind's name is not clear enough."""
 
     titles: str = ""
-    """Several of them."""
+    """The plural of `title`."""
 
     axis: str = ""
-    """Name of its axis on the timeline, where the kind's name says too little."""
+    """Label of its axis on the timeline, if the kind's name is not clear enough."""
 
     tracer: str = ""
-    """Name of the tool that slows what it traces; "" if it slows nothing that counts."""
+    """Name of the tool, if it slows the traced processes considerably; else ""."""
 
     tools: tuple[str, ...] = ()
-    """Programs that print it, as they stand at a shell prompt."""
+    """Names of the programs that print it, as typed at a shell prompt."""
 
     intervals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Tools whose command line ends in a sampling interval, each with its options whose next word is a value."""
+    """Tool whose command line ends in a sampling interval -> its options that take a value as the next word."""
 
     sampled: bool = False
     """Each run has an interval, a clock and a first sample of its own, so two runs are two outputs."""
 
     words: tuple[str, ...] = ("error", "code", "signal")
-    """Sorts of glossary entries whose words are explained in its lines."""
+    """Sorts of glossary entries that are explained in its lines."""
 
     masks_descriptors: bool = False
     """Its formats mask every connect descriptor themselves."""
 
     rows_optional: bool = False
-    """Its headings alone may be all there is to read."""
+    """A part that has only headings and no row is valid."""
 
     any_lines: bool = False
-    """Any line may stand beside one that is not understood: that says nothing of a cut."""
+    """Its lines may have any form, so a line that is not understood does not show that a paste was cut."""
 
     runs_program: bool = False
-    """It runs a program, and what that prints stands among its lines."""
+    """Its tool runs a program, whose output is mixed with its lines."""
 
     collect: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Table -> system (`*` for every one) -> the command that collects it, for tables that `rules/collecting` lists nowhere."""
+    """Table -> system (`*`: every system) -> command that collects it; only tables that `rules/collecting` lacks."""
 
     next: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """System (`*` for every other one) -> what people who have read one ask for next, the most telling first."""
+    """System (`*`: every other one) -> evidence that people request next after this kind, the most useful first."""
 
 
 @dataclass(frozen=True)
 class Counter:
-    """A number in a format's state that only grows and that nothing but rows depends on (`parsers/parallel.py`).
+    """A number in a format's state that only grows and on which only rows depend (`parsers/parallel.py`).
 
     `places` are its paths in the state (`a.b.1`, `*` for each element of a list); the first path always exists.
     `columns` are the columns of all rows that hold it. When the number is shifted, all these places and columns shift

@@ -84,7 +84,7 @@ class TookTooLong(ParserError):
 
 
 class TookTooMuch(ParserError):
-    """Reading needed more memory than it may have, or broke the process that read."""
+    """Reading needed more memory than the limit allows, or the reading process crashed."""
 
 
 class OtherReading(ParserError):

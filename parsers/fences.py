@@ -28,20 +28,20 @@ def fence(
     folders: Sequence[Path] = (),
     readable: Sequence[Path] = (),
 ) -> dict[str, bool]:
-    """Give up the rights that the work does not need, and return for each fence whether it holds.
+    """Drop the rights that the work does not need; return for each restriction (fence) whether it is in force.
 
-    `address_mb` limits the address space, `data_mb` the memory that the process may write to, `cpu_s` its processor
-    time, `files` its open files; None sets no limit. Unless it `writes`, it can write no file. With `folders` it reaches
-    no other files; it can still read those in `readable`, of Python, the system's libraries and the parsers. Call it
-    before any thread exists.
+    `address_mb` limits the address space, `data_mb` the writable memory, `cpu_s` the processor time (s) and `files` the
+    number of open files; None sets no limit. If `writes` is False, the process can write no file. With `folders` it can
+    open only files in these folders, and read those in `readable`, of Python, of the system's libraries and of the
+    parsers. Call it before any thread is started.
     """
     held: dict[str, bool] = {}
     libc = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "linux":
         held["dies_with_its_parent"] = libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0
         held["no_new_privileges"] = libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-        # Often refused in containers; the limits below hold anyway. Root needs no name space of users, and would lose
-        # the right to write into folders of others in it.
+        # Containers often refuse this; the limits below hold anyway. Root needs no user namespace, in which it would
+        # lose the right to write into folders of other users.
         own = 0 if os.geteuid() == 0 else _NEWUSER
         held["no_network"] = libc.unshare(own | _NEWNET | _NEWIPC) == 0
         held["no_sockets"] = kernel_fences.refuse_calls()

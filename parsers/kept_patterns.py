@@ -1,9 +1,10 @@
 """Keep regular expressions compiled from one start to the next, as Python keeps byte code (decision 0025).
 
-Importing the parsers and rules compiles some 1,500 expressions, which takes half a second of each process. What a module
-compiles while it is imported is kept in one file, under its text and flags, and so is what `compile_own` compiles. Anything else is
-not kept, for it may hold words of the evidence. The file begins with a hash of the version of Python and of its content. An expression that it
-lacks is compiled as ever, so it is never stale. Where Python writes no byte code, or nobody may write here, none is kept.
+Importing the parsers and rules compiles some 1,500 expressions, which takes half a second in each process. Expressions
+that a module compiles during its import, and those compiled by `compile_own`, are saved in one file by text and flags.
+No others are saved, because they may contain words of the evidence. The file begins with a hash of the version of
+Python and of its content. An expression that the file lacks is compiled as usual, so the file is never stale. Nothing
+is saved where Python writes no byte code or the folder is not writable.
 """
 
 from __future__ import annotations
@@ -24,30 +25,30 @@ from typing import Any, TypeAlias
 
 PATH = Path(__file__).parent / "__pycache__" / f"patterns.{sys.implementation.cache_tag}.marshal"
 MOST = 6_000
-"""Expressions in a file, four times what the program has; a larger one is cut to those that its writer used."""
+"""Maximum number of expressions in the file, four times those of the program; above it only those used are saved."""
 
 WORTH_A_FILE = 20
-"""New expressions; with fewer a start is as fast without."""
+"""Minimum number of new expressions for which the file is written; fewer do not slow a start."""
 
 IMPORTER = "<frozen importlib._bootstrap>"
-"""File name of the code that runs a module's."""
+"""File name of the frame that executes a module during import."""
 
 Key: TypeAlias = tuple["str | bytes", int]
 Code: TypeAlias = tuple[int, bytes, int, dict[str, int]]
-"""Flags, 32-bit words for the machine of `re`, number of groups, numbers of the named ones."""
+"""Flags, 32-bit code words for the engine of `re`, number of groups, numbers of the named groups."""
 
 
 _OWN: set[Key] = set()
 
 
 def compile_own(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile an expression of the program's own data, which is kept though no import asks for it."""
+    """Compile an expression from the program's own data, which is saved although no import compiles it."""
     _OWN.add((pattern, int(flags)))
     return re.compile(pattern, flags)
 
 
 class KeptPatterns:
-    """Expressions of one file, for one process. `compiler` and `machine` are the parts of `re` that compile and match."""
+    """Saved expressions for one process. `compiler` and `machine` are the modules of `re` that compile and match."""
 
     def __init__(self, compiler: Any, machine: Any, path: Path = PATH) -> None:
         self._compiler = compiler
@@ -59,7 +60,7 @@ class KeptPatterns:
         self._new: set[Key] = set()
 
     def compile(self, pattern: Any, flags: int = 0) -> re.Pattern[Any]:
-        """Return what `re` compiles, from the kept code where there is some."""
+        """Return a compiled expression: from the saved code if there is some, else compiled now."""
         key = (pattern, int(flags))
         held = self._held.get(key) if isinstance(pattern, str | bytes) else None
         if held is None:
@@ -77,14 +78,14 @@ class KeptPatterns:
         return kept
 
     def write(self) -> None:
-        """Keep what was compiled anew, if that is worth it and Python may write byte code here."""
+        """Save the newly compiled expressions, if there are enough and Python may write byte code."""
         if len(self._new) < WORTH_A_FILE or sys.dont_write_bytecode:
             return
         held = {**read(self._path), **{key: self._code(*key) for key in self._new}}
         if len(held) > MOST:
             held = {key: code for key, code in held.items() if key in self._used or key in self._new}
         body = marshal.dumps(held)
-        with contextlib.suppress(OSError):  # nobody may write here: each start compiles anew
+        with contextlib.suppress(OSError):  # the folder is not writable: each start compiles anew
             self._path.parent.mkdir(exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f"{self._path.name}.")
             try:
@@ -103,10 +104,10 @@ class KeptPatterns:
 
 
 def install(keeps: bool = True) -> None:
-    """Let this process compile from the kept expressions; a second call does nothing.
+    """Make `re` use the saved expressions in this process; a second call does nothing.
 
-    Call it before the modules that are worth it are imported. When the process ends, what its imports compiled is kept;
-    one that may not write then, such as a child behind fences, has `keeps` False.
+    Call it before importing modules with many expressions. At the end of the process, newly compiled expressions are
+    saved. Pass `keeps` False in a process that cannot write then, such as a child behind fences.
     """
     compiler: Any = import_module("re._compiler")
     if isinstance(getattr(compiler.compile, "__self__", None), KeptPatterns):
@@ -118,7 +119,7 @@ def install(keeps: bool = True) -> None:
 
 
 def read(path: Path) -> dict[Key, Code]:
-    """Return the expressions of a file; none if it is missing, cut off, or of another Python."""
+    """Return the expressions in a file; none if the file is missing, cut off, or from another version of Python."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -129,12 +130,12 @@ def read(path: Path) -> dict[Key, Code]:
 
 
 def head(body: bytes) -> bytes:
-    """Return the hash that a file with this content begins with."""
+    """Return the hash with which a file with this content begins."""
     return hashlib.sha256(sys.version.encode() + body).digest()
 
 
 def is_importing(frame: FrameType | None) -> bool:
-    """Return whether the code of a frame runs while a module is imported."""
+    """Return whether a frame runs during the import of a module."""
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_filename == IMPORTER

@@ -1,5 +1,5 @@
-"""Three fences of Linux around a process and all it starts: which calls it may make, which of root's rights it keeps, which
-files it may reach.
+"""Restrict a process and its children by three means of Linux: a filter of system calls (seccomp), capabilities, and
+access to files (Landlock).
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _VERSION, _BENEATH = 1, 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _TRUNCATE = 1 << 14
 _RIGHTS = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""All rights over files that a version of the interface knows, by the version that brought the newest. The second is
-the first that lets a file be renamed from folder to folder."""
+"""All rights over files that a version of the interface (ABI) knows, by the version that added the latest one. Version
+2 is the first that allows renaming a file into another folder."""
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
 _TCP = 0b11  # bind, connect; from the fourth version on
@@ -71,8 +71,8 @@ _SCOPES = 0b11  # abstract sockets of others, signals to others; from the sixth 
 
 
 def refuse_calls() -> bool:
-    """Refuse what reading needs for nothing, with EPERM: sockets (so also those of a database beside us), looking into
-    other processes, and parts of the kernel that were often attacked. Return whether the fence holds.
+    """Make system calls that reading does not need fail with EPERM: sockets (also those of a local database), access to
+    other processes, and parts of the kernel that are often attacked. Return whether the filter is in force.
 
     `no_new_privs` must be set before.
     """
@@ -92,8 +92,8 @@ def refuse_calls() -> bool:
 
 
 def keep_rights_over_files() -> bool:
-    """Drop all rights of root but those over files, so that it cannot look into other processes through /proc. Return
-    whether the fence holds; it does for everybody but root.
+    """Drop all capabilities except those over files, so that root cannot read other processes through /proc. Return
+    whether they are dropped; True for any other user, who has none.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     head, data = struct.pack("Ii", _CAPABILITIES, 0), ctypes.create_string_buffer(24)
@@ -110,13 +110,13 @@ def keep_rights_over_files() -> bool:
 
 
 def _is_bounded(libc: ctypes.CDLL, number: int) -> bool:
-    """Return whether a program started by root would get this right."""
+    """Return whether capability `number` is in the bounding set, so that a program started by root would get it."""
     return bool(libc.prctl(_IS_BOUNDED, number, 0, 0, 0) == 1)
 
 
 def reach_only(folders: Iterable[Path], package: Path, readable: Iterable[Path] = ()) -> bool:
-    """Let this thread, and what it starts, reach no file but those in `folders`, and read those in `readable`, of a package,
-    of Python and of the system's libraries. Return whether the fence holds (Linux 5.19 and newer, where it is switched on).
+    """Let this thread and its children open only files in `folders`, and read those in `readable`, of `package`, of
+    Python and of the system's libraries. Return whether that is in force (Linux 5.19 and newer with Landlock enabled).
 
     `no_new_privs` must be set before.
     """
@@ -143,7 +143,10 @@ def reach_only(folders: Iterable[Path], package: Path, readable: Iterable[Path] 
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> bool:
-    """Allow what is there; what is not, or lies where this user may not look, needs no rule."""
+    """Add a rule that allows `rights` below a path; a path that does not exist or cannot be opened needs no rule.
+
+    Return False if the kernel refuses the rule.
+    """
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -156,10 +159,10 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> bool:
 
 
 def _python_and_system() -> set[Path]:
-    """Return the folders and files that Python and its libraries are read from."""
+    """Return the folders and files that Python and its libraries read."""
     found = {sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages(), site.getusersitepackages()}
     found |= {"/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom"}
-    # Of /proc what belongs to nobody else: root could read the environment of every process.
+    # Of /proc only files that show no other process: root could read the environment of every process.
     found |= {"/sys", "/proc/self", "/proc/sys", *(f"/proc/{name}" for name in ("cpuinfo", "meminfo", "stat"))}
     for line in Path("/proc/self/maps").read_text().splitlines():
         mapped = line.split(maxsplit=5)[5:]

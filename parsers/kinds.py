@@ -1,4 +1,4 @@
-"""Find what is known about each kind: `kind.py` in the kind's folder. It loads no format, so it is light."""
+"""Load the facts about each kind from `kind.py` in the kind's folder, without loading any format."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def kinds() -> Mapping[str, Kind]:
 
 
 def kind_of(name: str | None) -> Kind:
-    """Return what is known about a kind; nothing is known about one that no folder has (`mixed`, an unknown one)."""
+    """Return the facts about a kind; an empty `Kind` for a name without a folder (`mixed`, an unknown one)."""
     return kinds().get(name or "", Kind())

@@ -186,9 +186,9 @@ class LineReader:
 
 
 def stops_in_the_middle(original: Path, reading: Path) -> bool:
-    """Tell whether the last line has no line end and an open bracket.
+    """Decide whether the last line has no line end and an open bracket, so that the text was cut.
 
-    Either alone means little: a paste rarely ends with a line end, and a call may be resumed lines later.
+    One of these alone proves nothing: a paste rarely ends with a line end, and a call may be resumed lines later.
     """
     size = original.stat().st_size
     with original.open("rb") as file:

@@ -29,10 +29,10 @@ from parsers.scratch_folder import ScratchFolder
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRATCH = "exhibit-reading-"
-"""How the names of the folders begin in which the child keeps temporary files."""
+"""Prefix of the names of folders for the child's temporary files."""
 
 READINGS = 100
-"""Maximum number of readings of one child; then a new one gives back what libraries keep."""
+"""Maximum number of readings of one child; then a new child starts without the memory that libraries retain."""
 
 LOOK_S = 0.5
 """Interval in seconds at which `progress` is called though nothing new was read."""
@@ -50,7 +50,7 @@ MB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one reading may use: memory in MB, and processor time in seconds, for any file and for each MB of it."""
+    """Limits of one reading: memory in MB; processor time in seconds, a base and an addition per MB of the file."""
 
     memory_mb: int = 2048
     base_s: int = 60
@@ -62,7 +62,7 @@ class Bounds:
 
 
 class ReaderFault(Exception):
-    """The child met an error of ours: `type` is its class, `trace` where it was raised."""
+    """An error in our own code stopped the child: `type` is its class, `trace` the traceback."""
 
     def __init__(self, type: str, trace: str) -> None:
         super().__init__(f"{type} in the process that reads")
@@ -71,12 +71,12 @@ class ReaderFault(Exception):
 
 
 class DiskFull(Exception):
-    """There was no room for the tables. What is written stays, and the reading goes on from there when there is."""
+    """The disk is full. Written tables stay, and the next reading of the file continues behind them."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a reading brought: `report` is the JSON object of the command line, None if nothing is known of the file.
+    """Result of a reading: `report` is the JSON object of the command line, None if nothing is known about the file.
 
     `misfits` says which named kinds did not fit. `cut_off`: the text stops in the middle of a line.
     """
@@ -88,10 +88,10 @@ class Outcome:
 
 
 class Reader:
-    """A child process that reads one file after the other. Not for several threads at once.
+    """A child process that reads one file after the other; one thread at a time may use it.
 
-    `folders`: where everything lies that it reads and writes; it reaches no other files where the kernel has a fence
-    for it. Without them it reaches all.
+    `folders` hold all files that it reads and writes; if the kernel can restrict it, it can open no others. Without
+    `folders` it can open all files.
     """
 
     def __init__(self, bounds: Bounds | None = None, folders: Sequence[Path] = ()) -> None:
@@ -110,7 +110,7 @@ class Reader:
             self._process, self._readings, self._ready = self._start(), 0, False
 
     def fences(self) -> dict[str, bool]:
-        """Start a child, return which fences hold around it on this machine, and end it. Not while it reads."""
+        """Start a child, return which restrictions are in force on this machine, and end it. Not while it reads."""
         self.warm()
         assert self._process is not None
         assert self._process.stdout is not None
@@ -147,7 +147,7 @@ class Reader:
         `progress` is called with the last numbers at least every LOOK_S, also when nothing new was read; whatever it
         raises ends the reading and the child at once. A reading that was ended continues when it is asked for again.
 
-        Raises DiskFull, and ReaderFault after an error of ours; what is wrong with the file is the outcome's `error`.
+        Raises DiskFull, and ReaderFault after an error in our code; errors of the file are in the outcome's `error`.
         """
         try:
             self.warm()
@@ -229,7 +229,7 @@ class Reader:
                     progress(last)
 
     def _ended(self, cpu_s: int, size: int) -> Outcome:
-        """Say why the child ended in the middle."""
+        """Return the error that explains why the child ended during a reading."""
         process = self._process
         assert process is not None
         with contextlib.suppress(subprocess.TimeoutExpired):

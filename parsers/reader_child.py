@@ -36,11 +36,11 @@ SAY_S = 0.1
 """Minimum interval in seconds between two reports of progress; the first rows are reported at once."""
 
 NO_THREAD = "can't start new thread"
-"""What Python says where the memory limit leaves no room for the stack of a thread."""
+"""Python's error message if the memory limit leaves no room for the stack of a thread."""
 
 
 class _Said:
-    """Writes reports of progress, not more often than anybody reads them."""
+    """Callback that reports progress to the parent, at most every SAY_S seconds."""
 
     def __init__(self, say: Callable[[Json], None]) -> None:
         self._say, self._last, self._lines = say, 0.0, 0
@@ -101,12 +101,12 @@ def read_one(request: Mapping[str, Any], progress: Callable[[Progress], None]) -
 
 
 def _fault(fault: Exception) -> Json:
-    """Return an error of ours; the parent shows its type and logs the trace."""
+    """Return the answer for an error in our own code; the parent shows its type and logs the traceback."""
     return {"fault": {"type": type(fault).__name__, "trace": traceback.format_exc(limit=20)[-8000:]}}
 
 
 def _allow_seconds(cpu_s: int) -> None:
-    """Let this process use so many seconds of processor time from now on; then the kernel ends it."""
+    """Limit the processor time of this process to `cpu_s` seconds from now on; then the kernel ends it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     most = math.ceil(used.ru_utime + used.ru_stime) + cpu_s

@@ -99,7 +99,7 @@ class PartAccount:
 
 @dataclass(frozen=True)
 class Misfit:
-    """A kind that a person named for lines that are not of it: they were read as what they are."""
+    """A kind that a person named and that does not fit the lines; they were read as the recognised kind."""
 
     kind: str
     line_from: int
@@ -175,12 +175,12 @@ def read(
     `sha256` is the file's hash in hex, if the caller knows it; otherwise the whole file is hashed before the first
     batch counts.
 
-    Text that no format recognises is of kind `text`, and the general reader reads it. A kind that the hints name and
-    that does not fit is an opinion: the text is read as what it is, and `misfits` of the account says so.
+    Text that no format recognises is of kind `text`, and the general reader reads it. If the kind in the hints does not
+    fit, the kind is recognised without the hint, and the account lists it in `misfits`.
 
-    Raises ParserError (its `account` holds what is known all the same; the manifest holds it too) and OSError. Text of
-    which the general reader takes nothing is numbered and indexed before UnknownFormat is raised (WrongFormat if a
-    person named a kind), so that its lines can be shown.
+    Raises ParserError (its `account` and the manifest hold what is known) and OSError. If the general reader finds no
+    row, the text is numbered and indexed before UnknownFormat is raised (WrongFormat if a person named a kind), so that
+    its lines can be shown.
     """
     limits = limits or Limits()
     name = name or path.name
@@ -328,7 +328,7 @@ class _Reading:
         return account
 
     def _read_as_it_is(self) -> None:
-        """Read all. A kind that a person named and that does not fit is an opinion: read again without it."""
+        """Read all parts; if a kind that a person named does not fit, read again without it."""
         manifest = self.manifest
         while True:
             try:
@@ -351,7 +351,7 @@ class _Reading:
             manifest.update(error=str(error), error_type=type(error).__name__)
 
     def _believed(self) -> tuple[Sequence[PartHint], Hints]:
-        """Return the parts and hints of a person without the kinds that do not fit."""
+        """Return a person's parts and hints without the kinds that did not fit."""
         wrong = {m["line_from"] for m in self.manifest["misfits"]}
         if not self.known:
             return self.known, replace(self.hints, kind=None, variant=None) if wrong else self.hints

@@ -1,7 +1,7 @@
-"""Temporary folders that end with the process that made them, also if it is killed.
+"""Temporary folders that are removed after the process that made them has ended, even if it was killed.
 
-Evidence lies in them while it is read or judged. A folder is locked by its process (flock on the folder itself), and the
-lock ends with the process however that ends; whoever starts next removes what nobody holds any more.
+They hold evidence while it is read or judged. A process locks its folder (flock on the folder itself), and the kernel
+releases the lock when the process ends; the next process to start removes folders without a lock.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 NEW_S = 60.0
-"""Seconds in which a folder is left alone even if nobody holds it: its maker may not have come to lock it."""
+"""Age in seconds below which a folder without a lock is not removed: its process may not have locked it yet."""
 
 
 class ScratchFolder:
-    """A temporary folder whose name begins with `prefix`, held by this process until `close`."""
+    """A temporary folder whose name begins with `prefix`, locked by this process until `close`."""
 
     def __init__(self, prefix: str) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=prefix))
@@ -27,16 +27,16 @@ class ScratchFolder:
         fcntl.flock(self._held, fcntl.LOCK_EX)
 
     def close(self) -> None:
-        """Remove the folder with all it holds."""
+        """Remove the folder with its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._held)
 
 
 def remove_abandoned(prefix: str) -> int:
-    """Remove the folders with this prefix whose processes are gone; return how many. Those of other users are left alone."""
+    """Remove this user's folders with this prefix whose processes have ended; return how many."""
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with contextlib.suppress(OSError):  # it is held, another user's, or gone already
+        with contextlib.suppress(OSError):  # it is locked, another user's, or removed already
             if time.time() - folder.stat().st_mtime < NEW_S:
                 continue
             held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -117,9 +117,9 @@ def of_day(hour: str = "h", minute: str = "m", second: str = "s", half: str = "a
 def running(seconds: pl.Series, runs: pl.Series, state: State, name: str = "clock") -> pl.Series:
     """Convert times of day, in line order, to seconds since midnight of the first day of their run.
 
-    `runs` numbers the stretches that have a date of their own. A fall by more than half a day is a new day; a smaller
-    one stays a step back (a changed clock or another writer: nothing tells which). `state[name]` carries run, time and
-    days.
+    `runs` numbers the stretches that have a date of their own. A fall by more than half a day is a new day. A smaller
+    fall is not corrected: either the clock was changed or another program wrote the line. `state[name]` carries run,
+    time and days.
     """
     run, last, days = state.get(name, [None, None, 0.0])
     frame = pl.DataFrame({"at": seconds, "run": runs})
@@ -190,8 +190,8 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 def unstamped(lines: pl.DataFrame, step: float | None, out: Tables) -> pl.DataFrame:
     """Return lines of numbered samples (line_no, sample) that have no stamp, with the clock of their interval.
 
-    `t_local` counts from the first sample; it is NULL if `step` is unknown, and then a question asks for it. The domain
-    has number 2, because marks with a date may still come.
+    `t_local` counts from the first sample; if `step` (s) is unknown, it is NULL and a question asks for the interval.
+    The domain has number 2, because marks with a date, which have number 1, may follow.
     """
     behind = pl.when(pl.col("sample") > 0).then(pl.col("sample") - 1)
     lines = lines.with_columns(t_local=behind * pl.lit(step, pl.Float64))
@@ -206,7 +206,10 @@ def unstamped(lines: pl.DataFrame, step: float | None, out: Tables) -> pl.DataFr
 
 
 def _restarted(placed: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Add `restart`: how often times fell so far. A clock set back at the end of summer time continues, with a note."""
+    """Add `restart`, the number of clock restarts so far: falls of the time that are not the end of summer time.
+
+    Each fall gives a note.
+    """
     held = state.get("fallen", [None, None, 0])
     key = pl.concat_str("clock_kind", pl.col("zone").fill_null(""))
     seen = placed.select("line_no", "zone", t=pl.col("t_local").forward_fill(), key=key)

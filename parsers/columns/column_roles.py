@@ -1,7 +1,7 @@
-"""Assign roles to the columns of a table, from what a person says or from the cells.
+"""Assign roles to the columns of a table, from a person's answer or from the cells.
 
-A person says it in words such as `time=1 elapsed=3:ms label=2` or `time=ts values=cpu,run_queue`: a role, then a
-column's name or its number from 1, for `elapsed` with a unit behind the colon (s, ms, us, ns; default s).
+An answer is a text such as `time=1 elapsed=3:ms label=2` or `time=ts values=cpu,run_queue`: each role with the name of
+a column or its number from 1; for `elapsed`, a unit may follow a colon (s, ms, us, ns; default s).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NUMBER = r"^[+-]?(?:[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?%?$"
 STAMPS = {"epoch": EPOCH, "iso": ISO, "slashed": SLASHED, "clock": CLOCK}
 ELAPSED_WORDS = r"(?i)elapsed|connect|latency|duration|response|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
 TIMED_WORDS = r"(?i)elapsed|latency|duration|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
-"""Those of them that say a time by themselves; a wide table also counts connects and responses."""
+"""The words of ELAPSED_WORDS that always mean a time; in a wide table `connect` or `response` may be a count."""
 
 _UNIT_WORDS = (
     r"(?P<ms>ms|msecs?|millis(?:ec(?:onds?|s)?)?)|(?P<us>us|µs|usecs?|micros(?:ec(?:onds?|s)?)?)"
@@ -47,7 +47,7 @@ _UNIT_JOINED = re.compile(
 )
 
 NARROW = 12
-"""Maximum number of columns of a list in which somebody timed connects; wider ones are what a program says of itself."""
+"""Maximum number of columns of a list of timed connects; a wider table is a program's export of its metrics."""
 
 JMETER = {"timeStamp", "elapsed", "label"}
 
@@ -66,7 +66,7 @@ class Columns:
     values: tuple[int, ...] = field(default=())
 
     def words(self, names: Sequence[str]) -> str:
-        """Return the roles in the words of a person, which is the form of an answer to the question."""
+        """Return the roles as a text in the form of a person's answer."""
         unit = next((u for u, s in UNITS.items() if s == self.unit_s), "s")
         words = []
         for role in ROLES:
@@ -79,7 +79,7 @@ class Columns:
 
 
 def parse_columns(text: str, names: Sequence[str]) -> Columns:
-    """Parse the words of a person. Raises ValueError with the word that makes no sense."""
+    """Parse a person's answer. Raises ValueError with the first word that is invalid."""
     found: dict[str, int] = {}
     values: tuple[int, ...] = ()
     unit_s = 1.0
@@ -98,10 +98,9 @@ def parse_columns(text: str, names: Sequence[str]) -> Columns:
 
 
 def gathered(source: Source, state: State, read: Callable[[pl.DataFrame, State], State]) -> State:
-    """Pass the run to `read` block by block, the first lines together, so that it sees enough of a table at its
-    beginning.
+    """Call `read` with the blocks of a run; first blocks are joined until it can decide the columns from enough lines.
 
-    The table has begun when the state holds `names`. Returns the state.
+    The columns are decided once the state holds `names`. Returns the last state.
     """
     waiting: list[pl.DataFrame] = []
     for block in source.blocks():
@@ -139,7 +138,7 @@ def kind_of(cells: Sequence[str]) -> str:
 
 
 def unit_of(name: str) -> str | None:
-    """Return the unit (a key of UNITS) that ends the name of a column, None if it says none.
+    """Return the unit (a key of UNITS) at the end of a column's name, None if there is none.
 
     The unit stands apart (`_ms`, `(ms)`, `.millis`) or begins with a capital, as in names of programs.
 

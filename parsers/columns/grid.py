@@ -156,8 +156,8 @@ def cut(frame: pl.DataFrame, cells: Mapping[str, str], *, before: str = "") -> p
 
 
 def _cut_wide(frame: pl.DataFrame, names: list[str], patterns: list[str], before: str) -> pl.DataFrame:
-    """Split hundreds of columns: all match the first pattern, or the first some and the others the second (a label,
-    then numbers).
+    """Split hundreds of columns whose cells match the same pattern, or of which some first ones match another pattern
+    (labels, then numbers).
     """
     kinds = [p for i, p in enumerate(patterns) if i == 0 or p != patterns[i - 1]]
     if len(kinds) > 2:
@@ -194,7 +194,7 @@ def numbers(rows: pl.DataFrame, names: Iterable[str], state: State) -> pl.DataFr
 
 
 def undecided(texts: pl.DataFrame, numbers: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return notes on lines with a number that stayed NULL because its comma may separate decimals or thousands."""
+    """Return notes on lines with a number that is NULL because its comma may be a decimal or a thousands separator."""
     if not texts["line"].str.contains(",", literal=True).any():
         return pl.DataFrame(schema=_DAMAGE)
     both = numbers.select("line_no", *names).with_columns(texts.select(pl.col(n).alias(f"{n} text") for n in names))
@@ -254,9 +254,9 @@ def carry(rows: pl.DataFrame, state: State, name: str = "sample") -> None:
 
 @dataclass(frozen=True)
 class Restored:
-    """Lines as the tool wrote them: `lines` has line_no, line_end (where the words stood) and line.
+    """Lines as the tool wrote them: `lines` has line, and line_no and line_end of the physical lines it came from.
 
-    `repaired` are the ranges of lines whose rows were joined or split, `left` the words of each line that fit nowhere.
+    `repaired` are the ranges of lines whose rows were joined or split, `left` the words of each line that fit no row.
     """
 
     lines: pl.DataFrame
@@ -264,9 +264,9 @@ class Restored:
     left: dict[int, str]
 
     def put_back(self, frame: pl.DataFrame, out: Tables, proof: str) -> pl.DataFrame:
-        """Return the data frame (line_no, line) with these lines (line_no, line_end, line) in place of its own.
+        """Return a data frame (line_no, line) with the restored lines instead of its own, and a column line_end.
 
-        Notes say how the rows are proved, and which words on their lines fit no row.
+        Adds notes on the repaired rows, with their `proof`, and on words that fit no row.
         """
         for first, last in self.repaired:
             words = f"rows taken out of a stream of words by the number of column names; {proof}"

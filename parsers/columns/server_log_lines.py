@@ -1,4 +1,4 @@
-"""Lines of a server's log that came by way of syslog: the log's own kind and syslog must both know them."""
+"""Pattern for lines of PostgreSQL's log sent through syslog; the kinds postgres and syslog both recognise them."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ THROUGH_SYSLOG = (
     r"|([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]{1,9})?)(Z|[+-][0-9]{2}:?[0-9]{2})?)"
     r" [^ :]{1,255} [^ :=\[]{1,64}\[([0-9]{1,10})\]: \[[0-9]{1,12}-([0-9]{1,6})\] ?(.*)$"
 )
-"""A line that the server gave to syslog: two sorts of stamps, process, number of the piece of a message (`[7-2]`), text."""
+"""A line that the server sent to syslog: one of two forms of stamp, process, piece of a message (`[7-2]`), text."""

@@ -47,10 +47,10 @@ class Rows:
 
 
 class Settings:
-    """Rows of `params` of one run; of several active rows for one thing the last counts and the others are overridden.
+    """Rows of `params` of one run; of several active rows for one setting, only the last stays active.
 
-    One thing is the same scope, entity, name and privilege; `many` holds the names of parameters that may stand several
-    times, None means all.
+    Rows are for one setting if scope, entity, name and privilege are equal. `many` holds the names of parameters that
+    may be set several times; None means all.
     """
 
     KEY = ("scope", "entity", "name", "privilege")
@@ -71,7 +71,7 @@ class Settings:
         return self._rows[-1] if self._rows else None
 
     def settle(self, keep: int = 0) -> None:
-        """Convert the rows, except the last `keep`, to columns; called once a block, since rows as objects are large."""
+        """Convert all rows but the last `keep` to columns, which need less memory; call it once a block."""
         columns = schema("params")
         rows, self._rows = (self._rows[:-keep], self._rows[-keep:]) if keep else (self._rows, [])
         frame = {name: [row.get(name) for row in rows] for name in self.COLUMNS}

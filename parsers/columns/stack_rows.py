@@ -1,8 +1,8 @@
 """Turn lines of call stacks into rows of `profile_stacks`; shared by perf, dtrace, pstack, collapsed stacks and
 lockstat.
 
-A stack is a stretch of lines, separated from the next by a cumulative count, and its entries become one list without an
-object for each. Chains are stored leaf first whatever order the tool prints.
+A stack is a stretch of lines, numbered by a cumulative count of first lines; its entries become one list, without a
+Python object per entry. Chains are stored leaf first whatever order the tool prints.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def records(
     belongs: pl.Expr,
     frames: Iterable[pl.DataFrame] | None = None,
 ) -> Iterator[tuple[pl.DataFrame, bool]]:
-    """Yield the lines of a run (line_no, line) in pieces that end where a record ends, and whether lines follow.
+    """Yield pieces of whole records (line_no, line), each with whether further lines of the part follow it.
 
-    `begins` marks the first line of a record, `belongs` lines that count as read although their record is finished in
-    the next run. The lines of an open record are carried in `state["held"]`. `frames`: the source's blocks as data
-    frames, if lines were removed from them.
+    `begins` is true for the first line of a record. The lines of a record that the run cuts are carried in
+    `state["held"]`; those for which `belongs` is true count as read already. `frames`: data frames to read instead of
+    the source's blocks, if lines were removed from them.
     """
     held = pl.DataFrame(state.pop("held", []), schema=_HELD, orient="row")
     for frame in frames or (block.frame for block in source.blocks()):

@@ -1,4 +1,4 @@
-"""Tell by its first words what a statement does, without the values in it."""
+"""Name the action of an SQL statement by its first words, without any values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FOR_UPDATE = re.compile(r"(?i)\bFOR +(?:NO +KEY +)?(?:UPDATE|SHARE|KEY +SHARE)\
 
 
 def verb(statement: str | None) -> str | None:
-    """Return the first words of a statement in capitals, None for a comment, a cut one or no statement.
+    """Return the first words of a statement in capitals; None for a comment, a cut statement or any other text.
 
     >>> verb('ALTER TABLE "orders" ADD COLUMN note text'), verb("select 1"), verb("select 1 from t for update")
     ('ALTER TABLE', 'SELECT', 'SELECT FOR UPDATE')

@@ -650,7 +650,7 @@ def _is_date(parts: tuple[int, ...]) -> bool:
 
 
 def _is_tar(block: bytes) -> bool:
-    """Recognise a tar header by its checksum: the oldest tars have no other mark."""
+    """Decide by its checksum whether a block is a tar header: the oldest tars have no other mark."""
     if len(block) < 512 or not block[0]:
         return False
     try:

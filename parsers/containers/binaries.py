@@ -46,7 +46,7 @@ _DRAWN = (
         "`perf sched timehist` or `perf sched latency`, of the same perf.data,",
     ),
 )
-"""Texts that draw data which a listing of the same file gives as lines.
+"""Texts that show data as a picture; a command prints the same data as lines.
 
 Sources: sysstat's svg_stats.c and perf's builtin-sched.c.
 """

@@ -2,8 +2,7 @@
 snap, folders of nmon, `kubectl cluster-info dump`.
 
 Their paths name the host and the first day of a file, and often the command that printed it; some small files in them
-name the zone. Only what the structure itself says is used; it is a guess like any other and yields to what a person
-says.
+name the zone. These facts are guesses: what a person entered has precedence.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SMALL = 64 * 1024
 @dataclass(frozen=True)
 class Collector:
     """One tool's tree: `path` is a pattern for a member's path, with groups host, y (or y2), m (or mon), d where the path
-    has them. Without a `name` the path says whose file it is, but not which tool made the tree.
+    has them. `name` is None for a path that names the host but fits trees of several tools.
     """
 
     name: str | None
@@ -96,8 +95,8 @@ _LINK = r"zoneinfo/([A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)$"
 
 @dataclass(frozen=True)
 class MemberFacts:
-    """What the tree says about a member; None if it says nothing. `date` is YYYY-MM-DD, `tz` a zone's name, `command`
-    what printed the file.
+    """Facts about a member from the tree, None where unknown: `date` is YYYY-MM-DD, `tz` the name of a zone, `command`
+    the command that printed the file.
     """
 
     collector: str | None = None
@@ -113,7 +112,7 @@ class MemberFacts:
 
 @dataclass
 class Tree:
-    """Zones learnt while walking through an archive, by the root of a host's tree: separate members hold them.
+    """Zones found while reading an archive, by the root of a host's tree; they stand in members of their own.
 
     `archive` is the name of the archive itself, which may be the only one that names the host.
     """
@@ -122,20 +121,20 @@ class Tree:
     zones: dict[str, str] = field(default_factory=dict)
 
     def learn(self, path: str, text: str) -> None:
-        """Learn the zone from a small member whose name says that it holds one."""
+        """Store the zone in the text of a small member, if its path is that of a file with a zone."""
         path = self._whole(path)
         for pattern, zone in ZONE_FILES:
             if re.search(pattern, path) and (match := re.search(zone, text)) and _is_zone(match[1]):
                 self.zones.setdefault(_root(path), match[1])
 
     def learn_link(self, path: str, target: str) -> None:
-        """Learn the zone from the target of the link `etc/localtime`, which is not unpacked."""
+        """Store the zone in the target of the link `etc/localtime`; links are not unpacked."""
         path = self._whole(path)
         if path.endswith("etc/localtime") and (match := re.search(_LINK, target)) and _is_zone(match[1]):
             self.zones.setdefault(_root(path), match[1])
 
     def facts_of(self, path: str) -> MemberFacts:
-        """Return what the tree says about a member."""
+        """Return the facts about a member from its path and the zones stored so far."""
         path = self._whole(path)
         found = _place(path)
         zone = next(

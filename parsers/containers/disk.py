@@ -1,4 +1,4 @@
-"""Files on the disk, forced to be there."""
+"""Flush files to disk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sync(path: Path) -> None:
-    """Force a file or a folder's entries to the disk."""
+    """Flush a file, or the entries of a folder, to disk (fsync)."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

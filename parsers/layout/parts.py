@@ -42,13 +42,13 @@ WINDOW_LINES = 3_000_000
 """Maximum number of lines in a window, however short they are."""
 
 ALONE = 0.5
-"""Minimum strength of a claim on a single line, or on lines below a prompt."""
+"""Minimum claim strength on a single line, or on lines below a prompt."""
 
 COMMENTED, SCRIPT = "#  ", "#!"
-"""How a command begins that a script leaves out, and the first line of a script: who prints a script shows no evidence."""
+"""Beginnings of a commented command and of a script: the text of a script is no evidence."""
 
 FEW_LINES = 3
-"""Minimum number of lines of another kind's output that has no prompt above it."""
+"""Minimum number of lines of another kind's output if no prompt stands above it."""
 
 STRANGER = 0.9
 """Minimum claim strength that ends another format's region where no prompt announces a new output."""
@@ -67,7 +67,7 @@ TAILED = 4000
 TAIL_CUTS = 4
 
 BEGINNING = 12
-"""Number of lines within which another output must show lines of its own."""
+"""Number of first lines of another output among which at least one must match its kind's own patterns."""
 
 HANGING = 3
 """Maximum number of unmatched lines right behind an output that belong to it: a cut row, a lone count."""
@@ -103,12 +103,12 @@ FOREIGN_LINES = 2_000
 MOVES = re.compile(
     r"(?:sudo )?(?:cd|ls|ll|pwd|vim?|nano|view|less|more|echo|export|su|ssh|clear|exit|whoami|script|set|source)(?: .*)?"
 )
-"""Commands by which people move about; what they print shows nothing of a host."""
+"""Commands for moving around and looking at files; their output shows nothing about a host."""
 
 CLIENT = re.compile(
     r"[ \t]*(?:SQL|ASMCMD|LSNRCTL|adrci|mysql|psql|crash|RMAN|DGMGRL)\b[^>]{0,80}>|[ \t]*[A-Za-z_][\w.-]*[=(*!^-][#>]"
 )
-"""Prompts of clients of databases, whose answers belong to one dialogue."""
+"""Prompts of database clients; commands at them and their answers are one dialogue."""
 
 FLAGS = ("blank", "fence", "own", "any", "prose", "strong", "toolish", "rule", "opened", "closed")
 
@@ -144,7 +144,7 @@ class Plan:
     dress: tuple[str, ...] = ()
     """Dress of the document as a whole."""
     said: dict[str, str] = field(default_factory=dict)
-    """Facts from marks around it (`parsers/provenance/collect_marks.py`): host, system, release, command, times."""
+    """Facts in the marks around it (`parsers/provenance/collect_marks.py`): host, system, release, command, times."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, heartbeat: 
 
 
 def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[Plan]:
-    """Lay out what a collecting tool wrote: its marks are borders, and sections that no format knows are prose."""
+    """Lay out the output of a collecting tool: its marks are borders, and sections that no format claims are prose."""
     plans: list[Plan] = []
     following = 1
     for section in marked:
@@ -315,10 +315,9 @@ def _open_end(plans: list[Plan]) -> list[Plan]:
 
 
 def _between(scan: _Scan, line_from: int, behind: int, hints: Hints) -> list[Plan]:
-    """Plan the lines from `line_from` to the one before `behind`, which stand between outputs: prose, and what commands
-    printed that no format knows.
+    """Plan lines [line_from, behind) between outputs: prose, and outputs of commands that no format knows.
 
-    Nobody claims such a part, so the general reader reads it.
+    No format claims such a part, so the general reader reads it.
     """
     plans, at, first = [], line_from, scan.begin.line
     while at < behind:
@@ -339,15 +338,17 @@ def _between(scan: _Scan, line_from: int, behind: int, hints: Hints) -> list[Pla
 
 
 def _leads_to(scan: _Scan, first: int, behind: int) -> bool:
-    """Decide whether lines [first, behind) touch the output behind them, which shows no command of its own: what its
-    command printed before it.
+    """Decide whether lines [first, behind) belong to the output right behind them: no blank line and no command of that
+    output's own stands between, so the same command printed both.
     """
     return behind < scan.count and not scan.blank[first:behind].any() and not _has_command(scan, behind, behind + 1)
 
 
 def _shown_from(scan: _Scan, first: int, behind: int) -> int | None:
-    """Return where the output of a command begins in [first, behind), None if none does: at a prompt with a command that
-    printed something, or at lines of which most look like a tool's and none like a sentence.
+    """Return where the output of a command begins in lines [first, behind), None if there is none.
+
+    It begins at a prompt whose command printed something, or at a block of lines most of which look like a tool's and
+    none like a sentence.
     """
     filled = (np.flatnonzero(~(scan.blank | scan.fence)[first:behind]) + first)[:FOREIGN_LINES]
     if not len(filled):
@@ -359,7 +360,7 @@ def _shown_from(scan: _Scan, first: int, behind: int) -> int | None:
             return int(at)
     if any(line.startswith(SCRIPT) for line in lines):
         return None  # the lines of a program look like a tool's
-    # What stands together: lines without a gap.
+    # A block is a stretch of lines without a gap.
     for block in np.split(filled, np.flatnonzero(np.diff(filled) > 1) + 1):
         if len(block) >= FEW_LINES and not scan.prose[block].any() and scan.toolish[block].sum() * 2 >= len(block):
             return int(block[0])
@@ -367,7 +368,7 @@ def _shown_from(scan: _Scan, first: int, behind: int) -> int | None:
 
 
 def _is_written(head: Head, found: Recognised) -> bool:
-    """Decide whether a head holds sentences, as a mail with outputs does. Lines of the claiming kind do not count."""
+    """Decide whether a head holds sentences, as in a mail with outputs; lines of the claiming kind are not examined."""
     lines = undressed(pl.Series("line", head.lines, dtype=pl.String), found.dress)
     flags = _flags(seen_of(lines), found.claims[0].format.kind)
     return int(flags["strong"].sum()) > FEW_SENTENCES * int((~flags["blank"]).sum())
@@ -387,7 +388,7 @@ def _at_window_end(plans: list[Plan], first: int, last: int, rest: Plan) -> list
 
 
 def seen_of(lines: pl.Series) -> pl.Series:
-    """Remove what hides a tool's lines from its patterns: single characters, quotes, bars, numbers, indents.
+    """Remove what keeps a tool's lines from matching its patterns: single characters, quotes, bars, numbers, indents.
 
     Only for finding regions: the dress of a part is decided by its own head.
     """
@@ -645,8 +646,8 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
 
 
 def _foreign_commands(scan: _Scan, first: int, behind: int, kind: str) -> bool:
-    """Decide whether lines [first, behind) show a command of no tool of this kind that printed lines, none of them the
-    kind's own.
+    """Decide whether lines [first, behind) contain the command of another tool with output, none of whose lines match
+    this kind's own patterns.
     """
     mine = scan.mine(first, behind, kind)
     strange = np.flatnonzero(~mine & ~scan.blank[first:behind])[:FOREIGN_LINES]
@@ -678,7 +679,7 @@ def _regions(scan: _Scan) -> list[Region]:
 
 
 def _outputs(scan: _Scan, first: int, behind: int, least: int) -> Iterator[tuple[str, int, int]]:
-    """Yield the outputs between two walls, ascending; lines that an output claimed but does not hold are tried again."""
+    """Yield the outputs between two walls, ascending; lines that trimming removed from an output are tried again."""
     for kind, begin, end in _claimed(scan, first, behind):
         trimmed = _trimmed(scan, begin, end, kind, least)
         if trimmed is None:
@@ -709,8 +710,8 @@ def _between_walls(scan: _Scan) -> Iterator[tuple[int, int]]:
 
 
 def _logged(scan: _Scan) -> Bools:
-    """Return a mask of sentences that a log wrote: those between its own lines, and the rest of a listing that begins
-    with it.
+    """Return a mask of the sentences that are messages of a log: those between its own lines, and all others in a
+    listing that begins with its lines.
 
     A sentence that ends in a colon or a question mark introduces something else and is the author's.
     """
@@ -738,7 +739,7 @@ def _logged(scan: _Scan) -> Bools:
 
 @cache
 def _logs() -> frozenset[str]:
-    """Return the kinds whose lines are messages: there a sentence may be the tool's."""
+    """Return the kinds whose lines are messages, so that a sentence may be a line of the tool."""
     return frozenset(form.kind for form, _ in all_formats() if form.tables[0] == "logs" and form.own)
 
 
@@ -817,7 +818,7 @@ def _stretches(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int
         if claims and claims[0].format.kind == kind and claims[0].claim.strength >= STRANGER:
             found.append((kind, begin, end))
     if found and recognise(scan.head(first, behind)).strength >= ENOUGH:
-        return []  # one format claims all of it but does not have a pattern for each line
+        return []  # one format claims all lines but has no pattern for each of them
     return sorted(found, key=lambda part: part[1])
 
 
@@ -893,9 +894,9 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
 
 
 def _below_heading(scan: _Scan, first: int, behind: int) -> int:
-    """Return the line behind a heading that announces an output (`# /var/log/messages`), else `first`.
+    """Return the line below a heading that announces an output (`# /var/log/messages`), else `first`.
 
-    No format knows such a heading, and it weakens a claim a lot.
+    No format reads such a heading, and it would lower the strength of a claim.
     """
     at = first + int(np.argmin(scan.blank[first:behind]))
     if (
@@ -922,7 +923,7 @@ def _indent_ends(scan: _Scan, first: int, behind: int) -> int:
 
 
 def _is_familiar(scan: _Scan, first: int, behind: int, kind: str) -> bool:
-    """Decide whether these lines are the kind's own in spite of a foreign claim, or too few to tell."""
+    """Decide whether these lines are the kind's own although another kind may claim them, or too few to decide."""
     behind = min(behind, first + 300)
     filled = np.flatnonzero(~scan.blank[first:behind])
     own = scan.mine(first, behind, kind)[filled]
@@ -962,9 +963,9 @@ def _seams(scan: _Scan, first: int, behind: int, kind: str) -> dict[int, bool]:
 
 
 def _tail_from(scan: _Scan, first: int, behind: int, kind: str) -> int:
-    """Return the line behind a kind's last own line in a large region, else `behind`.
+    """Return the line after a kind's last own line in a large region, else `behind`.
 
-    Text pasted there is examined however much stands before it.
+    From there on, another output is searched even if many lines above were tried already.
     """
     if behind - first <= TAILED:
         return behind
@@ -999,7 +1000,9 @@ def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[
 
 
 def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tuple[int, int] | None:
-    """Remove the heading before the first own line and lines that hang behind the last; add the lead above."""
+    """Return the region without a heading above its first own line and without extra lines below its last; the lead
+    above it is included. None if no line looks like the kind's.
+    """
     size = min(behind - first, 100_000)
     own = scan.mine(first, first + size, kind) if kind in patterns_by_kind() else scan.any[first : first + size]
     front = np.flatnonzero(own)
@@ -1024,8 +1027,8 @@ def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tup
 
 
 def _head_of(scan: _Scan, begin: int, first: int) -> int:
-    """Move up from an output's first own line: to the command that wrote it, else over lines and blocks that look like
-    a tool's.
+    """Return the first line of an output above its first own line: its command, else lines and blocks right above that
+    look like a tool's.
     """
     head = begin
     while head > first:

@@ -9,8 +9,8 @@ A collector reads the clock of its server before and after, each between two rea
 
     #-- exhibit clock 2016-04-14T07:11:59Z 2016-04-14T07:12:00Z server=2016-04-14T07:14:31.250000Z by=exhibit.example.org
 
-The marks (made by `rules/collecting/blocks.py` and `collector.py`) are borders, so no person is asked what stands between them. A section
-that no format recognises is kept as prose: the tool printed something else than its table.
+The marks (made by `rules/collecting/blocks.py` and `collector.py`) are borders, so no person is asked for the kind of a
+section. A section that no format recognises is prose: the tool printed something other than its table.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Section:
     os: str | None = None
     release: str | None = None
     tz: str | None = None
-    """None: the host does not name the zone in which another program wrote these times."""
+    """Zone of the host; None if the host names none, so that the zone of times of other programs is unknown."""
     began: str | None = None
     ended: str | None = None
     server_clock: str | None = None
@@ -89,7 +89,10 @@ def sections(text: TextFile) -> list[Section]:
 
 
 def _compare(reading: re.Match[str], ahead: dict[str, list[tuple[float, float]]]) -> None:
-    """Add the bounds of one reading. The host prints whole seconds, so it may show up to one second less than it has."""
+    """Add the bounds of one clock reading: by how many seconds the host is ahead of the server.
+
+    The host prints whole seconds, so its clock may be up to one second later than printed.
+    """
     try:
         before, behind, server = (
             datetime.fromisoformat(reading[name]).timestamp() for name in ("at", "behind", "server")
@@ -101,7 +104,7 @@ def _compare(reading: re.Match[str], ahead: dict[str, list[tuple[float, float]]]
 
 
 def _agreed(ahead: dict[str, list[tuple[float, float]]]) -> str | None:
-    """Return what all readings of one server allow; None if they contradict: a clock was set between them."""
+    """Return server and bounds on which all its readings agree; None if they contradict, because a clock was set."""
     if len(ahead) != 1:
         return None
     ((server, bounds),) = ahead.items()

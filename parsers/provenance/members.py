@@ -1,4 +1,4 @@
-"""Lay what the tree of a collecting tool says about a file under what else is known of it."""
+"""Complete the hints about a file with facts from the tree of a collecting tool."""
 
 from __future__ import annotations
 

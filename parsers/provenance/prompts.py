@@ -1,7 +1,7 @@
 """Parse the lines above an output that show how it was made: prompts with a command, dates, collectors' marks.
 
-Such lines belong to the part below them and count as read. They only help: a command makes a claim stronger but never
-makes one, and what a person says outranks it.
+Such lines belong to the part below them and count as read. A command makes a format's claim stronger but is no claim by
+itself, and a person's choice overrides it.
 
     [oracle@db1 ~]$ vmstat 5 12            root@db1:/var/tmp# truss -c -p 4711          # mpstat 1
     bash-3.2$ iostat -xn 5                 SQL> show parameter sga                     C:\\> tnsping ORCL
@@ -39,14 +39,14 @@ _PROGRAMS = (
     " vdostats vgdisplay vgs vi vim virsh vmkfstools vmo w watch wc which while who xargs xentop xfs_info xl xm"
     " zfs zoneadm zpool"
 )
-"""Programs that stand at prompts and are no kind's tool."""
+"""Programs that people run at prompts and that are not a tool of any kind."""
 
 _TOOLS = sorted({*_PROGRAMS.split(), *(tool for kind in kinds().values() for tool in kind.tools)})
 _PATH_WORD = rf"(?:(?:/[\w.+-]+)+/|\./)?(?:{'|'.join(_TOOLS)})"
 _COMMAND = r"(?P<command>[^\s|].*)"
 
 _STATEMENT = r"(?i:\\|(?:select|with|explain|analyze|vacuum|show|table|insert|update|delete|begin|commit|alter|create|drop|copy|lock|set|reindex)\b)"
-"""Beginnings of what people type at the prompt of psql, whose name of the database may be any word."""
+"""Beginnings of input at the prompt of psql; the prompt is any word (the database) and a sign."""
 
 # A prompt with a user, host or path may be followed by any command; a bare `#` or `$` only by a known one.
 _NAMED = re.compile(

@@ -1,4 +1,4 @@
-"""Measure how the samples of a corpus are recognised: right, asked, wrong."""
+"""Measure how the samples of a corpus are recognised: right, wrong, or with a question to a person (`asked`)."""
 
 from __future__ import annotations
 

@@ -84,11 +84,11 @@ def _list(words: tuple[str, ...]) -> str:
 
 
 DAMAGES = Path(__file__).with_name("damages.json")
-"""The damages and what each needs, in words; `damage.json` in the folder of a kind tells what comes of them."""
+"""The damages in words, and what each requires; `damage.json` in the folder of a kind has their effects."""
 
 
 def damage_of_kinds() -> dict[str, dict[str, Any]]:
-    """Return what comes of each damage to each kind, as `tests/parsers/repair/test_damage.py` proves it, sorted by kind."""
+    """Return the effects of damage by kind, sorted by kind; `tests/parsers/repair/test_damage.py` proves them."""
     files = (folder / "damage.json" for folder in folders())
     found = {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()}
     return dict(sorted(found.items()))
@@ -101,7 +101,7 @@ _SHORT = {
 
 
 def damage_text() -> str:
-    """Return the effects of damage on each kind as Markdown: a table of all damages, then what falls short and why."""
+    """Return the effects of damage on each kind as Markdown: a table of all, then each loss with its reason."""
     damages = json.loads(DAMAGES.read_text(encoding="utf-8"))
     kinds = damage_of_kinds()
     lines = [

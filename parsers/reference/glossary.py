@@ -195,13 +195,13 @@ _MIXED = ("call", "error", "signal", "fault", "trace", "function", "packet", "co
 
 
 def _sorts_of(kind: str) -> tuple[str, ...]:
-    """Return the sorts of words that are explained in an artifact of a kind."""
+    """Return the sorts of glossary entries that are explained in an artifact of a kind."""
     return _MIXED if kind == "mixed" else kind_of(kind).words
 
 
 @cache
 def _vocabulary(kind: str) -> tuple[dict[str, Entry], tuple[str, ...]]:
-    """Return the words that mean something in an artifact of this kind, and those of them that contain blanks."""
+    """Return the words with a glossary entry for artifacts of this kind, and those of them that contain blanks."""
     wanted = _sorts_of(kind)
     found = {
         e.name: e

@@ -1,7 +1,8 @@
 r"""Commands that take a secret as an argument, each with its source. The secret is what follows `before`.
 
-Options that name what they are (`--password`, `--token`, `-storepass`) need no row: `parsers/secrets/words.py` knows
-their words. A row is for an option or a place whose name says nothing: `-k`, `-p`, the third word.
+Options whose name shows that a secret follows (`--password`, `--token`, `-storepass`) need no row:
+`parsers/secrets/words.py` has their words. A row is for an option or position without such a name: `-k`, `-p`, the
+third word.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ _WORD = r"[^\s|;&<>]{1,120}[ ]{1,4}"
 
 @dataclass(frozen=True)
 class Command:
-    r"""A way to give a secret.
+    r"""A command that takes a secret.
 
-    `word` (lower case) stands in every line that has it. `near`: a pattern in Rust's syntax for the few lines with
-    `word` that are worth a look, by default the word itself. `before` ends where the secret begins; in any case but
-    where `(?-i:...)` says otherwise.
+    `word` (lower case) is in every line with this command. `near`: a pattern (Rust syntax) that selects the lines with
+    `word` to examine, by default the word itself. `before`: a pattern that ends where the secret begins; it ignores
+    case except inside `(?-i:...)`.
     """
 
     word: str

@@ -37,7 +37,7 @@ _PIECE = re.compile(r"[^\s:;,/()\"'=@&\\]+")
 
 
 def distinctive(secret: str) -> bool:
-    """Decide whether a secret is no ordinary word or number, so that it can be masked wherever its text stands.
+    """Decide whether a secret is not an ordinary word or number, so that its text can be masked wherever it occurs.
 
     >>> distinctive("t1ger9"), distinctive("tiger"), distinctive("linux"), distinctive("20131202")
     (True, False, False, False)
@@ -46,7 +46,7 @@ def distinctive(secret: str) -> bool:
 
 
 def forms_of(secret: str) -> set[str]:
-    """Return the texts in which tables may hold a secret: as it is, without the blanks of a buffer or escapes, trimmed."""
+    """Return the forms in which tables may hold a secret: unchanged, without a buffer's blanks or escapes, trimmed."""
     forms = {secret, secret.strip(_TRIM)}
     # In a buffer of truss, a blank stands before each character; tables hold it without.
     if len(secret) > 2 and set(secret[1::2]) == {" "}:
@@ -57,9 +57,9 @@ def forms_of(secret: str) -> set[str]:
 
 
 def pieces_of(secret: str) -> set[str]:
-    """Return the pieces into which a format may have cut a secret at its punctuation, also in lower case.
+    """Return the pieces into which a format may have split a secret at its punctuation, also in lower case.
 
-    For the rows of the secret's own lines only.
+    They are masked only in rows of the secret's own lines.
     """
     pieces = {piece for form in forms_of(secret) for piece in _PIECE.findall(form) if len(piece) >= SHORT}
     return pieces | {piece.lower() for piece in pieces}
@@ -89,16 +89,17 @@ class Masks:
         self._everywhere: dict[str, str] = {}
         self._in_line: dict[int, set[str]] = {}
         self._plain: dict[int, set[str]] = {}
-        """By line: ordinary words that are a secret of the line but also stand elsewhere in it, such as the login
+        """By line: ordinary words that are a secret at one place of the line but not at others, such as the login
         `oracle`.
         """
         self._short: dict[int, str] = {}
-        """Lines with a secret that is too short to search for alone; in carried state it is found by its surroundings.
+        """Lines with a secret that is too short to search for alone; in carried state it is found with the words around
+        it.
         """
         self._reach: dict[int, tuple[int, int]] = {}
         """By line: where its first secret begins and its last one ends."""
         self._words: tuple[str, dict[str, list[int]]] = "", {}
-        """The line whose secrets came last, and where its words begin."""
+        """The line of the last recorded secret, and where its words begin."""
 
     def __bool__(self) -> bool:
         return bool(self.spans)
@@ -128,7 +129,7 @@ class Masks:
         self._reach[line_no] = min(first, begin), max(last, end)
 
     def _stands_elsewhere(self, secret: str, begin: int, end: int, line: str) -> bool:
-        """Tell whether a secret is also a word of its line outside of [begin, end). A line may hold thousands of them."""
+        """Decide whether a secret is also a word of its line outside of [begin, end); a line may hold thousands."""
         if self._words[0] != line:
             words: dict[str, list[int]] = {}
             for word in _WORD.finditer(line):

@@ -53,7 +53,9 @@ _ENDING = re.compile(r"(?:\.[A-Za-z0-9]{1,5})+$")
 
 
 class Pseudonyms:
-    """Pseudonyms of one export. `names` are given names with their kinds; `replaced` is what was replaced so far.
+    """Pseudonyms of one export.
+
+    `names`: each given name -> its kind. `replaced`: each pseudonym used so far -> kind and original text.
 
     >>> p = Pseudonyms(b"key", {"db1": "host"})
     >>> p.text("DB1: 10.1.2.3 and 10.1.2.77") == p.text("db1: 10.1.2.3 and 10.1.2.77")
@@ -66,7 +68,7 @@ class Pseudonyms:
         self.replaced: dict[str, tuple[str, str]] = {}
 
     def learn(self, texts: Iterable[str]) -> None:
-        """Take users from texts, so that they are replaced everywhere; call it with all texts before the first `text`."""
+        """Find user names in texts and add them to `names`; call it with all texts before the first `text`."""
         for text in texts:
             for pattern in _USERS:
                 for found in pattern.finditer(text):
@@ -76,7 +78,7 @@ class Pseudonyms:
         self.__dict__.pop("_named", None)
 
     def add(self, kind: str, values: Iterable[str]) -> None:
-        """Take values that are names as a whole, but users that every system has and what is no word."""
+        """Add values that are whole names, except users that every system has and values without a letter."""
         for value in values:
             name = value.lower()
             if len(name) > 1 and name not in _NOBODY and any(c.isalpha() for c in name):
@@ -84,7 +86,7 @@ class Pseudonyms:
         self.__dict__.pop("_named", None)
 
     def text(self, text: str) -> str:
-        """Return a text with every name replaced. What is replaced already is not replaced again."""
+        """Return a text with every name replaced; a pseudonym is not replaced again."""
         pieces: list[str | _Done] = [text]
         if "@" in text:
             pieces = self._each(pieces, _MAIL, lambda m: f"{self._word('mail', m[0].lower(), m[0])}@mail.invalid")
@@ -116,7 +118,7 @@ class Pseudonyms:
 
     @cached_property
     def _named(self) -> re.Pattern[str] | None:
-        """Match any given name that stands between other characters than letters and digits, the longest first."""
+        """Pattern for any given name that no letter or digit touches, the longest first; None without names."""
         if not self.names:
             return None
         longest_first = sorted(self.names, key=lambda name: (-len(name), name))
@@ -149,7 +151,7 @@ class Pseudonyms:
         return self._named.sub(self._name, text) if self._named is not None else text
 
     def _word(self, kind: str, name: str, shown: str | None = None) -> str:
-        """Return the pseudonym of a word; `shown` is how it stood in the text, for who translates it back."""
+        """Return the pseudonym of a name; `shown` is its original spelling, recorded for `translated`."""
         ending = match[0] if kind in ("file", "path") and (match := _ENDING.search(name)) and match.start() else ""
         made = f"{kind}-{self._digest(kind, name)[:5].hex()}{ending}"
         self.replaced.setdefault(made, (kind, shown if shown is not None else name))
@@ -167,7 +169,7 @@ class Pseudonyms:
         return self._word("path", part)
 
     def _digits(self, number: str) -> str:
-        """Return a number with as many digits: SQL stays SQL."""
+        """Return a pseudonym of a number with as many digits, so that SQL stays valid."""
         drawn = self._digest("number", number)
         digits = (str(1 + drawn[0] % 9 if k == 0 else drawn[k % len(drawn)] % 10) for k in range(len(number)))
         return "".join(digit if c.isdigit() else c for c, digit in zip(number, digits, strict=True))
@@ -191,7 +193,7 @@ class Pseudonyms:
         if not _plain(packed[:size]):
             return text
         made = self._permuted(b"", packed[:size])
-        while not _plain(made):  # still one to one: what is not plain never begins such a walk
+        while not _plain(made):  # cycle walking: the map stays one to one, because every input is plain
             made = self._permuted(b"", made)
         for at in range(size, len(packed), size):
             made += self._permuted(packed[:at], packed[at : at + size])
@@ -200,7 +202,7 @@ class Pseudonyms:
         return told
 
     def _permuted(self, before: bytes, group: bytes) -> bytes:
-        """Map a group of bits to another one, one to one, by a permutation that depends on the groups before it."""
+        """Map a group of bytes to another, one to one, by a permutation that depends on the groups before it."""
         half = 4 * len(group)
         value, mask = int.from_bytes(group), (1 << half) - 1
         left, right = value >> half, value & mask
@@ -214,12 +216,12 @@ class Pseudonyms:
 
 
 def _plain(first: bytes) -> bool:
-    """Tell whether addresses that begin so are those of single machines: neither loopback, multicast nor reserved."""
+    """Decide by its first bytes whether an address may be a single machine's: not loopback, multicast or reserved."""
     return first[0] not in (0, 127) and first[0] < 224 if len(first) == 1 else first[0] not in (0, 0xFF)
 
 
 class _Done:
-    """A piece of a text that stands as it is from now on."""
+    """A piece of a text that is replaced already and stays as it is."""
 
     __slots__ = ("text",)
 
@@ -228,7 +230,7 @@ class _Done:
 
 
 def translated(text: str, replaced: Mapping[str, tuple[str, str]]) -> str:
-    """Put the names back into a text that came from an export."""
+    """Replace the pseudonyms in a text by the original names; `replaced` is that of `Pseudonyms`."""
     known = sorted((word for word in replaced if word), key=lambda word: (-len(word), word))
     if not known:
         return text

@@ -48,7 +48,7 @@ _KEY_RUN = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}|[A-Za-z0-9+/=]+$")
 _KEY_LINES = 400
 _WINDOW, _OVERLAP = 4096, 512
 _WIDTHS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
-"""Line lengths at which a terminal or an editor may have cut a line in the middle of a word."""
+"""Line lengths at which a terminal or an editor may have broken a line within a word."""
 _OPEN = re.compile(r"(?:identified[ \t]+by(?:[ \t]+values)?|passw(?:or)?d[\"']?[ \t]*[=:])[ \t]*$", re.IGNORECASE)
 _TOKEN = re.compile(r"[ \t]*[\"']?([^\s\"'`,;()&|<>{}@]{1,200})")
 _KEYWORD = 24
@@ -231,7 +231,7 @@ class Scanner:
         return seen.filter(sure).select_seq("line_no", "line"), rows, near["line_no"]
 
     def _again(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
-        """Yield further places of secrets that are known by now, where no word or shape marks them."""
+        """Yield places of secrets found earlier in this text that have no keyword or shape here."""
         words = list(self.known)
         for number, line in frame.filter(pl.col("line").str.contains_any(words)).iter_rows():
             for word, kind in self.known.items():
@@ -241,7 +241,7 @@ class Scanner:
                     at = line.find(word, at + len(word))
 
     def _keys(self, frame: pl.DataFrame, begins: list[int]) -> Iterator[tuple[int, int, int, str]]:
-        """Yield the lines between BEGIN and END of private keys; each line is looked at once, however many BEGINs there are.
+        """Yield the lines between BEGIN and END of private keys; each line is examined once, also after many BEGINs.
 
         A BEGIN inside a key begins another one.
         """
@@ -329,8 +329,8 @@ def _wrapped(frame: pl.DataFrame, cut: Sequence[tuple[int, str]]) -> Iterator[tu
 
 
 def _begins_alike(line: str, below: str) -> bool:
-    """Decide whether two lines begin alike, as records of one kind do: letters, digits and punctuation at the same
-    places.
+    """Decide whether two lines begin like two records of one kind: letters, digits and punctuation at the same places
+    of their first five characters.
     """
 
     def shape(text: str) -> str:

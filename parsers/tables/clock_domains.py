@@ -52,7 +52,7 @@ class Trouble:
 
 @dataclass
 class Seen:
-    """Observed times of the rows of one block run, to judge their clocks.
+    """Times of the rows of one block run, from which properties of their clocks are measured.
 
     Its size is bounded by the number of quarters of an hour in the run.
     """
@@ -63,7 +63,7 @@ class Seen:
     """First line, last line and first second of a quarter of an hour that rows fall in."""
 
     marks: list[tuple[int, int, str, int]] = field(default_factory=list)
-    """First and last line of rows, what their stamps mark, and the weight of that as evidence on their clock."""
+    """First and last line of rows, what their stamps mark (start, end, moment), and the weight of this evidence."""
 
     def see(self, table: str, frame: pl.DataFrame) -> None:
         """Record the lines and times of rows added to a table."""
@@ -77,7 +77,7 @@ class Seen:
         self.samples.append(((lines[head], times[head]), int(lines[head[0]]), int(lines[head[-1]])))
         own = frame["stamp"].drop_nulls() if "stamp" in frame.columns else pl.Series()
         if len(own):
-            # Calls say what their stamps mark; signals and messages between them have the same clock.
+            # The column `stamp` of calls has what stamps mark; signals and messages between them have the same clock.
             self.marks.append((int(lines.min()), int(lines.max()), str(own[0]), 2))
         elif table not in NO_KNOWN_MARK:
             weight = int(table in ENDS)
@@ -91,7 +91,7 @@ class Seen:
     def measure(self, ranges: Sequence[tuple[int, int]]) -> tuple[float | None, str | None, str | None]:
         """Return resolution in seconds, direction and what stamps mark, for the rows in these ranges of lines.
 
-        Each is None where no row tells.
+        Each is None if no row shows it.
         """
         first, last = (ranges[0][0], ranges[-1][1]) if ranges else (0, -1)
         near = (sample for sample, begin, end in self.samples if begin <= last and first <= end)
@@ -274,12 +274,9 @@ _SWITCH_MONTHS = (3, 4, 9, 10, 11)
 def set_back(before: float, after: float, zone: str | None) -> bool:
     """Decide whether a fall of wall seconds is the end of daylight saving time rather than another start of the tool.
 
-    In a known zone the hour must come twice. Otherwise the fall must be at most an hour and more than half of one (the
-    first sample after the change comes an interval later), in the night of a Sunday, in a month in which clocks are
-    changed.
-
-    In a known zone the hour must come twice; else it is a fall of at most an hour and more than half of one (the first
-    sample behind the change comes an interval later), in the night of a Sunday, in a month in which clocks are set.
+    The fall must be at most an hour and more than half of one (the first sample after the change comes an interval
+    later). In a known zone the hour must come twice; otherwise the fall must be on a Sunday before 4:00, in a month in
+    which clocks are changed.
 
     >>> from parsers.text.times import wall_seconds
     >>> night = wall_seconds(2016, 10, 30, 2, 59, 50)

@@ -62,7 +62,7 @@ _COUNTED = {
     for table in TABLES.values()
     if table.name not in ("params", "resource_use", "statements", "artifacts")
 }
-"""The measured columns by table; tables of settings are left out, for a setting may be as large as it likes."""
+"""The columns with measured counts, by table; tables of settings are left out, because a setting may have any size."""
 
 _ROW = 1
 _CODE = {"read": 2, "elided": 3, "damaged": 4, "blank": 5, "prose": 6, "unknown": 7}
@@ -213,11 +213,11 @@ class Tables:
         self._notes.append(frame)
 
     def read(self, line_nos: Lines) -> None:
-        """Count lines as read that belong to rows without being rows: headers, details, open halves in the state."""
+        """Count lines as read that give no row of their own: headers, details, halves of records held in the state."""
         self._set(line_nos, _CODE["read"])
 
     def printed(self, line_nos: pl.Series) -> None:
-        """Count lines as read that a program printed whom the tool runs; the general reader sees what is in them."""
+        """Count output of the program that the tool runs as read; the general reader reads these lines too."""
         self.read(line_nos)
         self._printed = np.union1d(self._printed, line_nos.to_numpy())
 

@@ -1,6 +1,6 @@
-r"""Find and remove the dress of a text: what it got from being passed on and not from the tool that wrote it.
+r"""Find and remove the dress of a text: characters that mail, wikis, terminals or editors added to a tool's output.
 
-Dress is quotes of mail, cells of a wiki, line numbers, indents, escapes of a terminal, typography.
+Examples: quotes of mail, cells of a wiki, line numbers, indents, escapes of a terminal, typography.
 
 A dress is a tuple of step names, decided once for a part from its head and stored in the manifest. It is removed block
 by block before a format sees a line; line numbers stay, only characters go. `undressed_line` tells where each remaining
@@ -22,15 +22,15 @@ import polars as pl
 from parsers.text.prose import CLOSED, INFO, OPENED, TAG_BEFORE, TAG_BEHIND
 
 MOST = 0.6
-"""Minimum share of filled lines that have a prefix; programs wrap quoted lines and leave the rest bare."""
+"""Minimum share of filled lines that have a prefix; the rest of a quoted line that a mail program wrapped has none."""
 
 NEARLY_ALL = 0.9
 HALF = 0.5
 MIN_NUMBERED = 3
 FEW = 200
-"""Maximum number of lines that are undressed one by one: that takes no longer than one call of Polars."""
+"""Maximum number of lines that are undressed one by one, because that takes no longer than one call of Polars."""
 FEW_NAMED = 2
-"""Maximum number of lines with one name in front that might be a row of a table."""
+"""Maximum number of lines with the same name in front that may be rows of a table."""
 
 MIN_DOUBLED = 5
 """Minimum number of different lines that must stand twice."""
@@ -40,14 +40,14 @@ LOGGED = (
     r"^(?:[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{8,18}(?:Z|[+-][0-9:]{4,5})?)"
     r"(?: (?:stdout|stderr) [FP]| \S{1,64} [A-Za-z][\w./@-]{0,63}(?:\[[0-9]{1,10}\])?:)(?: |$)"
 )
-"""What the system's log (syslog, journal) or the log of a container puts in front of each line that a program printed."""
+"""Prefix that syslog, the journal or a container's log adds to each line that a program prints."""
 
 STACK_HEAD = re.compile(
     r"[ \t]*(?:goroutine [0-9]+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|(?:Current thread|Thread) 0x[0-9a-f]+ .{0,80}\(most recent"
     r'|"[^"]{1,200}" (?:#[0-9]+ |daemon |prio=)|Thread [0-9]+ \(|Full thread dump|Found (?:one|[0-9]+) Java-level deadlock'
     r"|#[0-9]+[ \t]+0x[0-9a-f]+ in |Traceback \(most recent|SIGQUIT: quit|PC=0x[0-9a-f]+ m=)"
 )
-"""The first line of a stack that a program prints of itself."""
+"""The first line of a stack that a program prints about itself."""
 
 STACK_LINE = re.compile(
     r"[ \t]*(?:at \S|- |File \"|#[0-9]+[ \t]|created by \S|java\.lang\.Thread\.State|\S+\.(?:go|s|c|py|rb):[0-9]"
@@ -216,7 +216,7 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _is_logged_stack(filled: Sequence[str]) -> bool:
-    """Return whether a program printed stacks into a log and the lines hold little else.
+    """Return whether most of the lines are stacks that a program printed into a log.
 
     >>> front = "Oct 01 22:57:16 box app[7]: "
     >>> _is_logged_stack([front + "goroutine 5 [select, 9 minutes]:", front + "main.run(0x1)", front + "/app/run.go:3 +0x1"])

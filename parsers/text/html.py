@@ -1,4 +1,4 @@
-r"""Convert web pages to text: what a reader of the page sees, as lines; nothing is fetched, run or rendered.
+r"""Convert web pages to lines of the text that a reader of the page sees; nothing is fetched, run or rendered.
 
 `<pre>` (and textarea, listing, xmp) keeps its lines, entities become characters, `<br>` ends a line, the cells of a
 data table become columns, and other text becomes one line a paragraph. Scripts, styles and hidden elements are dropped,

@@ -4,8 +4,8 @@
 
 Files: `events.json` of `kubectl cluster-info dump`, `kubectl get events -o json`; the API versions v1 and
 events.k8s.io/v1. The line numbers are those of this text: events in the order of their last time, those without a time
-at the end. Whatever is no list of events after all is written as it is. A file is held in memory, so one larger than
-MOST_BYTES is read as it is.
+at the end. A file that turns out not to be a list of events is copied unchanged. A file is held in memory, so one
+larger than MOST_BYTES is read as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AS_IT_IS = "looked like events of a Kubernetes cluster, but is no list of them: 
 
 
 def fits(head: bytes, size: int) -> bool:
-    """Decide by the first HEAD_BYTES and the size whether a file is such a list."""
+    """Decide by its first HEAD_BYTES and its size whether a file is such a list."""
     return size <= MOST_BYTES and SIGNATURE.match(head[:HEAD_BYTES]) is not None
 
 

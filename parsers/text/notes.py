@@ -1,4 +1,4 @@
-"""Notes and the line account: what became of lines that are not rows."""
+"""Notes and the line account: whether lines that gave no row were read, are damaged, or are unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell sentences from tool output in any language, by shape only: words, their cases and punctuation; no dictionary."""
+"""Distinguish sentences from tool output in any language by shape: words, upper and lower case, punctuation."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\b\x1b\x1a\x07")
 
 @dataclass(frozen=True)
 class Hints:
-    """What a person, or the lines above an output, say about a file; None means unknown.
+    """Facts about a file from a person or from the lines above an output; None means unknown.
 
     `tz` is a zone name, `interval_s` the sampling interval in seconds, `command` the command line at the prompt above
     the output (`vmstat 5 12`), `date` the day of the first line (YYYY-MM-DD) if stamps have only a time of day.
