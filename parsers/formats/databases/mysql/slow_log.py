@@ -11,7 +11,7 @@ Capture: `cat /var/lib/mysql/HOST-slow.log`, the file that `slow_query_log_file`
 
 Tables: logs, source mysql, two rows for each statement: the statement (op = slow_query, elapsed_s = Query_time, text = the statement,
 ok = false where `Last_errno` or `Killed` is not 0, service = the schema of `Schema:` or `use`, peer_ip, client_host), and a row of severity
-DETAIL with the line that has Lock_time and rows, and one for each line that tells of the plan (Full_scan, explain).
+DETAIL with the line that has Lock_time and rows, and one for each line about the plan (Full_scan, explain).
 Clock: wall-utc where the stamp ends in Z or an offset, else wall-local. A stamp is the end
 of a statement in MySQL and its beginning in MariaDB; the first lines of the log name the server. Traps: before MySQL 5.7 and in MariaDB
 `# Time` is printed only where the second changed, so a statement without it has the time of the one above; `SET timestamp` may be the
@@ -48,7 +48,7 @@ STARTED = r"^\S.*, Version: \S.* started with:$|^Tcp port: [0-9]+ +Unix socket:|
 SET = r"^(?:SET (?:last_insert_id=[0-9]+,|insert_id=[0-9]+,)*timestamp=[0-9.]+;|use [^;]{1,130};)$"
 FIGURES = r"^# Query_time: ([0-9.]+)[ \t]+(Lock_time: .*)$"
 PLAN = r"^# ((?:QC_[Hh]it: \S+ +)?Full_scan: .*|explain: .*)$"
-"""What MariaDB and Percona Server say of the plan: whether tables are read whole, and the rows of EXPLAIN."""
+"""Lines of MariaDB and Percona Server about the plan: whether tables are read whole, and the rows of EXPLAIN."""
 
 FORMAT = Format(
     kind="mysql",

@@ -18,8 +18,8 @@ blocking_pid of the lock monitoring queries; logs: messages of the server betwee
 Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
 background processes wait for work (Activity:...) and have no state; the author of the query chooses the columns, and others are read but
 not stored; a cell that continues on the next line ends with `+`. The lock monitoring queries (`blocked_pid`, `blocking_pid`) give the
-blocked session, event `Lock:`. The age of a transaction is none of its last call. Known gaps: HTML and
-LaTeX output; other aliases of columns; intervals of another style than `postgres`.
+blocked session, event `Lock:`. The age of a transaction is not stored, because it is not that of the last call.
+Known gaps: HTML and LaTeX output; other aliases of columns; intervals of another style than `postgres`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RECORD = r"^(?:-\[ RECORD [0-9]+ \]-*\+?-*|\* ?Record [0-9]+)$"
 FOOTER = r"^ *\([0-9]+ (?:rows?|Zeilen?|lignes?|filas?|linhas?|registros?|righe|riga|行|строк[аи]?|rad(?:er)?|wiersz[ye]?|개 행|rij(?:en)?)\)$"
 MESSAGE = r"^(INFO|NOTICE|WARNING|ERROR|FATAL|DETAIL|HINT|CONTEXT):  (\S.*)$"
 TAG = r"^(?:VACUUM|ANALYZE|REINDEX|BEGIN|COMMIT|ROLLBACK|SET|CPU: user: .*)$"
-"""What psql prints of a command that returns no rows, and the times below a vacuum of it."""
+"""Line that psql prints for a command that returns no rows, and the times below its vacuum."""
 
 _NAME = "|".join(NAMES)
 _LOCKS = r"^[| ]*block(?:ed|ing)_pid *\|.*\bblock(?:ed|ing)_pid\b"
@@ -196,7 +196,7 @@ def _cells(line: str, sign: str) -> list[str]:
 
 
 def _message(line_no: int, line: str, rows: Rows, plain: list[int]) -> bool:
-    """Read what the server said between two listings of a session of psql; return whether the line is that."""
+    """Read a message of the server between two listings in a psql session; return whether the line is one."""
     if found := re.match(MESSAGE, line):
         rows.add("logs", line_no, line_end=line_no, source="postgres", severity=found[1], text=found[2])
         return True
@@ -257,7 +257,7 @@ def _session(pid: int, of: dict[str, str]) -> dict[str, Any]:
 
 
 def blocker(of: dict[str, str]) -> int | None:
-    """Return the first process for which a session waits, None if it waits for none.
+    """Return the number of the first process for which a session waits, None if it waits for none.
 
     >>> blocker({"blocked_by": "{4711,4712}"}), blocker({"blocked_by": "{}"}), blocker({"pid": "1"})
     (4711, None, None)
@@ -267,7 +267,10 @@ def blocker(of: dict[str, str]) -> int | None:
 
 
 def _last_call_s(of: dict[str, str]) -> float | None:
-    """Return since when a session is in its state: of one that works, since when its statement runs."""
+    """Return for how many seconds an active session has run its statement, or another has been in its state.
+
+    If the query printed only the other age, return that; None without any age.
+    """
     names = (*_QUERY_AGES, *_STATE_AGES) if of.get("state") == "active" else (*_STATE_AGES, *_QUERY_AGES)
     return next((age for name in names if (age := seconds_of(of.get(name) or "")) is not None), None)
 

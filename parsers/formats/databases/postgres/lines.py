@@ -139,7 +139,7 @@ def _number(text: pl.Expr) -> pl.Expr:
 
 
 def said(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of `logs` from the messages; the detail and hint of a record become rows after it."""
+    """Return rows of `logs` for the messages; detail and hint of a record are separate rows after it."""
     text = pl.col("message")
     taken = text.str.extract_groups(_TAKEN_MS).struct
     session = text.str.extract_groups(_SESSION).struct

@@ -1,6 +1,6 @@
-r"""Text of no known tool: what any reader would take from it.
+r"""Text of no known tool: facts that need no knowledge of the tool.
 
-Tools: any that no other format recognises, and what people write themselves. Capture: any.
+Tools: any that no other format recognises, and texts written by people. Capture: any.
 
 Samples::
 
@@ -10,33 +10,37 @@ Samples::
     NAME      CPU(cores)   MEMORY(bytes)
     "worker-1" #12 prio=5 os_prio=0 tid=0x00007f nid=0x1a03 waiting on condition [0x00007f]
 
-Tables: logs (source text) of lines that begin with a stamp or in which a program complains; params (scope text) of settings and words,
-counters (grp text, mode level) of figures, both with the title above them as entity or item; rows (a heading and its cells; a record of
-psql or MySQL, one cell per line; a function of a list of pprof, cProfile or node --prof; a line of InnoDB's monitor, of a measured plan or
-of what a service manager says of a unit, under the report's name);
-profile_stacks (source text, weight 1) of threads of Java (jstack, jcmd, management beans, javacore), Go, Python, py-spy,
-gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP, of the kernel, and of glog and abseil below a line about a thread that does not get on
-(addresses and names), and the call trees of sample (macOS, event sample). Clock: that of the first stamp, wall-utc
-for epochs and stamps with an offset, else wall-local.
-Traps: nobody knows what the lines mean, so rules and derived tables do not see these rows (`rules/case/case.py`). Sentences, quotations
-(`> `), a mail's header and signature, and what stands below words of advice give no rows. Prompts are borders. A date alone on its line
-is the time of the lines below it.
-Stamps without a year (klog, syslog) count from the first of January, those of an uptime from the start, also those of the collectors of
-Go (gctrace), V8 (trace-gc) and Java (PrintGCTimeStamps); logfmt has its stamp in a field. Before a stamp may stand a severity
-with a thread (logback), the number of a process (Redis, NATS, Sybase) or the container (docker compose).
-Rows of a table of events, and of things in a bad state (Exited (137)), are lines of a log too. What nslookup, dig, resolvectl and
-traceroute print of one step is a line with its elapsed time; so are the units of systemd-analyze and the percentiles of load tests.
-What dig, nslookup, host and resolvectl print of a name is a row under "name look-up".
-A number alone below a command (`lsof -p 4711 | wc -l`) is a counter of grp command under its name. Lines of /proc/interrupts and
-/proc/stat are counters of mode total, with the processor as item; `wc -l /proc/PID/maps` is one of mode level, with the process.
-Sockets of /proc/net/udp and /proc/net/tcp give their drops (total) and the bytes that wait (level). Rules of packet filters (iptables -vnL,
-iptables-save -c, nft list ruleset, ipfw show) are counters of grp filter: packets and bytes by chain, number, action and match.
-The dates of a certificate are params NotBefore and NotAfter with their seconds. The totals of commands that Redis prints
-(cmdstat_get:calls=900,usec=4500) are counters with the command as item; an entry of its slow log (SLOWLOG GET) or of LATENCY
-LATEST is a line of a log with its elapsed time.
-What tools of Windows, macOS, BSD and HP-UX state of the system in one line (netstat -m, vmstat -z, lanadmin, LatencyMon, pathping, w32tm,
-pmset -g therm), and tools of file servers, disks and adapters (nfsiostat, iostat -En, fcstat, vmstat -i, filemon), is a row under "system
-report"; a row of a list of Windows' events is a line of a log without a time.
+Tables: logs (source text) of lines that begin with a stamp or in which a program complains; params (scope text) of
+settings and words, counters (grp text, mode level) of figures, both with the title above them as entity or item; rows
+(a heading and its cells; a record of psql or MySQL, one cell per line; a function of a list of pprof, cProfile or node
+--prof; a line of InnoDB's monitor, of an executed query plan or of the status of a unit, under the report's name);
+profile_stacks (source text, weight 1) of threads of Java (jstack, jcmd, management beans, javacore), Go, Python,
+py-spy, gdb, lldb, mdb, crash, .NET, Windows, Ruby, PHP, of the kernel, and of glog and abseil below a line about a
+stuck thread (addresses and names), and the call trees of sample (macOS, event sample).
+Clock: that of the first stamp, wall-utc for epochs and stamps with an offset, else wall-local.
+Traps: the meaning of the lines is unknown, so rules and derived tables do not see these rows (`rules/case/case.py`).
+Sentences, quotations (`> `), a mail's header and signature, and lines below words of advice give no rows. Prompts end a
+paragraph. A date alone on its line is the time of the lines below it.
+Stamps without a year (klog, syslog) count from 1 January. An uptime counts from the start, and so do the stamps of the
+garbage collectors of Go (gctrace), V8 (trace-gc) and Java (PrintGCTimeStamps); logfmt has its stamp in a field. Before
+a stamp may stand a severity with a thread (logback), the number of a process (Redis, NATS, Sybase) or the container
+(docker compose).
+Rows of a table of events, and of objects in a bad state (Exited (137)), give rows of logs too. A step that nslookup,
+dig, resolvectl or traceroute prints is a row of logs with its elapsed time; so are the units of systemd-analyze and the
+percentiles of load tests.
+An answer of dig, nslookup, host or resolvectl about a name is a row under "name look-up".
+A number alone below a command (`lsof -p 4711 | wc -l`) is a counter of grp command under its name. Lines of
+/proc/interrupts and /proc/stat are counters of mode total, with the processor as item; `wc -l /proc/PID/maps` is one of
+mode level, with the process.
+Sockets of /proc/net/udp and /proc/net/tcp give their drops (total) and the bytes that wait (level). Rules of packet
+filters (iptables -vnL, iptables-save -c, nft list ruleset, ipfw show) are counters of grp filter: packets and bytes by
+chain, number, action and match.
+The dates of a certificate are params NotBefore and NotAfter with their seconds. The totals of commands that Redis
+prints (cmdstat_get:calls=900,usec=4500) are counters with the command as item; an entry of its slow log (SLOWLOG GET)
+or of LATENCY LATEST is a line of a log with its elapsed time.
+A figure that a tool of Windows, macOS, BSD or HP-UX prints in one line (netstat -m, vmstat -z, lanadmin, LatencyMon,
+pathping, w32tm, pmset -g therm), or a tool of file servers, disks and adapters (nfsiostat, iostat -En, fcstat, vmstat
+-i, filemon), is a row under "system report"; a row of a list of Windows' events is a row of logs without a time.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """
 

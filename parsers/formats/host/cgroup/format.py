@@ -65,7 +65,7 @@ OTHER = (
 MARKED = rf"^(?:==> |[^\t]*[$#%>] ?(?:sudo )?cat )((?:[^ \t]*/)?)({_FILE})(?: <==)?[ \t]*$"
 """Line that names the file of the lines below: printed by head and tail for several files, or a prompt with `cat FILE`."""
 PROMPT = r"^==> .* <==[ \t]*$|[$#%>] ?(?:sudo )?[A-Za-z./]"
-"""Any prompt with a command, or mark of a file: what a name above it covers ends here."""
+"""Any prompt with a command, or mark of a file: the lines of a file named above end here."""
 SEVERAL = r"^[^\t]*[$#%>] ?(?:sudo )?cat ([^|;&<>]*pressure[^|;&<>]*)$"
 """Prompt whose command prints several pressure files one after another."""
 UNLIMITED = r"^(hierarchical_[a-z_]+_limit) (92233720368547[0-9]{5})$"
@@ -199,7 +199,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _files(words: str) -> list[tuple[str, str]]:
-    """Return directory and file of each pressure file that a command's words name, in order; none if a word is another.
+    """Return directory and file of each pressure file in a command's words, in order; none if a word is anything else.
 
     >>> _files("/proc/pressure/{cpu,io}")
     [('/proc/', 'pressure/cpu'), ('/proc/', 'pressure/io')]
@@ -251,7 +251,7 @@ def _several(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 
 def _printed(held: dict[str, Any], word: str) -> tuple[str, str] | None:
-    """Return the file that a line beginning with `word` (some, full) belongs to, and move `held` on where the next begins."""
+    """Return the file of a line that begins with `word` (some, full); update `held` if the next file begins there."""
     files: Sequence[Sequence[str]] = held["files"]
     if word == "some" or held["last"] != "some":
         held["at"] = next(
@@ -412,7 +412,7 @@ def _listed(text: str) -> float:
 
 
 def _params(frame: pl.DataFrame, out: Tables) -> None:
-    """Write limits: a single value, quota and period of cpu.max, each key of io.max, and those of memory.stat that are none."""
+    """Write limits: a single value, quota and period of cpu.max, each key of io.max, and "no limit" in memory.stat."""
     body, file = pl.col("body"), pl.col("file")
     # `max 12` in memory.events is a count, not a limit.
     other = file.str.contains(_USES) | file.str.contains(r"\.(?:stat|events|pressure)")

@@ -70,7 +70,7 @@ _SHAPES = {
     "sockstat": (SOCKSTAT, "counters", "proc_pid_net(5)", "cat /proc/net/sockstat", 2),
     "softnet_stat": (SOFTNET, "counters", "proc_pid_net(5)", "cat /proc/net/softnet_stat", 1),
 }
-"""By name of the file: its own lines, table, manual page, capture, and how many such lines show it (0: only its name does)."""
+"""File name -> own lines, table, manual page, capture, minimum number of own lines (0: the name must match)."""
 
 FORMATS = tuple(
     Format(

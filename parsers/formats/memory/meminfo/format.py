@@ -82,7 +82,7 @@ _SWAPINFO_NAMES = {
     ("memory", "avail"): "pseudo swap",
     ("memory", "used"): "pseudo swap used",
 }
-"""Names of what swapinfo says of the whole host, by the row's type and the column."""
+"""Names of swapinfo's figures of the whole host, by the row's type and the column."""
 
 MALLOC_HEAD = (
     r"^[ \t]*Type[ \t]+(?:InUse[ \t]+MemUse[ \t]+(?:HighUse[ \t]+)?Requests|Use[ \t]+Memory[ \t]+Req)[ \t]+Size\(s\)"
@@ -94,7 +94,7 @@ MALLOC = (
 """A row of vmstat -m: type (its name may have blanks), blocks in use, memory (with K, else bytes), requests."""
 
 PAGE_FROM = 4096
-"""Minimum number of pages of a row of ::memstat whose rounded size tells the size of a page."""
+"""Minimum number of pages in a row of ::memstat for computing the page size from its rounded size."""
 
 _OWNS = {
     "proc": (PROC, "linux", "proc(5)", "cat /proc/meminfo"),
@@ -279,7 +279,7 @@ def _free(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
 
 
 def _unit_of_options(command: str) -> float | None:
-    """Return the kB that one unit of free's figures stands for, by its options -m, --mega, --si; None without such an option."""
+    """Return the factor that converts free's figures to kB, by its options (-m, --mega, --si); None without one."""
     options = re.search(r"\bfree\b(.*)", command)
     if options is None:
         return None
@@ -293,9 +293,9 @@ def _unit_of_options(command: str) -> float | None:
 
 
 def _assumed_unit(line_no: int, row: str, cells: list[str], out: Tables, state: State) -> float | None:
-    """Return the kB of one unit of figures without a unit; None if unknown.
+    """Return the factor that converts figures of free, printed without a unit, to kB; None if the unit is unknown.
 
-    The unit is decided once, by the first total of memory, and a note says which: kB where nothing else is likely.
+    The first total decides the unit for the part (kB unless bytes or a larger unit are likely), and a note states it.
     """
     if "factor" not in state:
         sizes = [_size(cell, 1.0)[0] or 0.0 for cell in cells]
@@ -315,7 +315,7 @@ def _assumed_unit(line_no: int, row: str, cells: list[str], out: Tables, state: 
 
 
 def _size(text: str, factor: float | None) -> tuple[float | None, bool]:
-    """Return a cell in kB and True; the figure as printed and False if it has no suffix and `factor` is None."""
+    """Return a cell in kB and True, or the figure as printed and False if it has no suffix and `factor` is None."""
     match = re.fullmatch(r"([0-9]{1,18}(?:[.,][0-9]{1,6})?)([BKMGTPE]?)i?", text)
     if match is None:
         return None, False
@@ -431,7 +431,7 @@ def _malloc(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _swapinfo(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read swapinfo of HP-UX: the whole host into meminfo, each device into counters; kB unless the heading says Mb."""
+    """Read swapinfo of HP-UX: the whole host into meminfo, each device into counters; kB unless the heading has Mb."""
     line = pl.col("line")
     rows = frame.filter(line.str.contains(rf"{SWAPINFO_HEAD}|{SWAPINFO_UNIT}|{SWAPINFO}"))
     rows = _sampled(rows, line.str.contains(SWAPINFO_HEAD), state)
@@ -475,7 +475,7 @@ def _swapinfo(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read memory by use, in kB where a row above or this one tells the size of a page, else in pages.
+    """Read memory by use, in kB if the page size follows from this row or one above, else in pages.
 
     A row with two shares (`%Tot/%Subt`) is a part of the use above it and named `ZFS/ZFS Metadata`.
     """
@@ -508,7 +508,10 @@ def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _page_kb() -> pl.Expr:
-    """Return the kB of a page by what stands beside its pages, in MB unless it has a suffix: a power of two near the ratio."""
+    """Return the page size in kB: the power of two nearest to the printed size (MB if it has no suffix) per page.
+
+    NULL for rows with few pages, because the size is rounded.
+    """
     factor = pl.col("suffix").str.to_uppercase().replace_strict(_SUFFIX, default=None, return_dtype=pl.Float64)
     factor = pl.when(pl.col("suffix") != "").then(factor).otherwise(_SUFFIX["M"])
     ratio = pl.col("size").cast(pl.Float64, strict=False) * factor / pl.col("value")

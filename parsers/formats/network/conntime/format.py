@@ -96,7 +96,7 @@ _ELISION = re.compile(ELISION)
 MANY = 16
 """Minimum number of labels, taken from all over a head, by which a claim is rejected if no label is common among them."""
 _BEGUN = re.compile(r"[ \t]*(?:[^:=0-9$][^:=]*[:=][ \t]*)?[0-9]")
-"""Beginning that every value has; a quick test before LINE."""
+"""Pattern for the beginning of every value; a quick test before LINE."""
 
 STAMPED = r"^[ \t]*\[?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-3]?[0-9] )[0-9]{2}:"
 STAMP = (
@@ -191,8 +191,8 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.95 * share, f"{len(values)} lines of figures of `curl -w`", "list")
     if same * 2 < len(values):
         return None
-    # A time-out is a setting, not a measurement; a number of things that took a time is none either, nor is a figure in
-    # percent or microseconds: a report states such ones, each once.
+    # A time-out is a setting and no measurement, and neither is a count. Figures in percent or microseconds are from a
+    # report, which states each of them once.
     measured = sum(1 for m in values if m[4]) * 2 > len(values)
     timely = (measured or re.search(TIME_WORDS, common) is not None) and not re.search(
         r"(?i)time[-_ ]?out|\bcount\b|\((?:%|[\u00b5\u03bcu]s)\)", common
@@ -302,7 +302,7 @@ def _clock(rows: pl.DataFrame, lines: pl.DataFrame, source: Source, out: Tables,
 
 
 def _begun(rows: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Drop a first value whose label is the end of the next one's label: the paste begins within its line."""
+    """Drop a first value whose label is only the end of the next value's label: the paste begins within that line."""
     labels = rows["series"].head(2).to_list()
     if len(labels) < 2 or not labels[0] or labels[0] == labels[1] or not str(labels[1]).endswith(labels[0]):
         return rows

@@ -12,8 +12,9 @@ Samples::
       Input errors:
         Errors: 4411, Drops: 0, Framing errors: 4411, Runts: 0, Policed discards: 0
 
-Tables: counters (grp iface, item = interface; name as printed, `packets input` and `output` as `packets received` and `sent`, so that
-they are what other counters are a part of; those of Junos after `input` or `output`). Clock: none; wall-local under marks.
+Tables: counters (grp iface, item = interface; name as printed, but the totals `packets input` and `packets output`, of
+which other counters are a part, are stored as `packets received` and `packets sent`; names of Junos follow `input` or
+`output`). Clock: none; wall-local under marks.
 Traps: counters since the device started or since somebody cleared them (`Last clearing`). Two counters of one line may be parted by
 commas or by two spaces. An error that has a name of its own (CRC) is in the sum (input errors) too.
 Known gaps: rates, load and reliability; queues of a policy (`show policy-map interface`); `show interfaces counters errors`.
@@ -54,7 +55,7 @@ NAMED_CELL = r"[A-Z][A-Za-z0-9]*(?: [A-Za-z0-9]+){0,3}: [0-9]+"
 """A counter of Junos."""
 
 NAMES = {"packets input": "packets received", "packets output": "packets sent", "bytes": None}
-"""Names under which the general ones are kept; bytes of both directions have one name."""
+"""Printed name -> stored name of the totals; bytes of both directions have one name."""
 
 TYPICAL = (
     r"^[ \t]+(?:Input queue: |Last clearing of |MTU [0-9]+ bytes, |Link-level type: |(?:Input|Output) errors:$|Device flags +: |Last flapped +: "

@@ -27,7 +27,7 @@ _STAMP = (
 )
 _PAIR = r"([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*) > ([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*): "
 _CUT = r"(?:truncated-ip6? - [0-9]{1,9} bytes missing! ?)?"
-"""What tcpdump says of a packet of which it kept only the first bytes (print-ip.c)."""
+"""Remark of tcpdump on a packet of which it captured only the first bytes (print-ip.c)."""
 
 TCPDUMP = r"^" + _STAMP + _ETHER + r"(?:IP6? )?" + _CUT + r"(?:\([^>]*\) )?" + _PAIR
 TCPDUMP_SECOND = r"^[ \t]{2,}" + _PAIR

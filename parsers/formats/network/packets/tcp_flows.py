@@ -156,10 +156,10 @@ class Flows:
                 _payload(flow, mine, seq, size, t)
 
     def take(self, last: bool) -> tuple[pl.DataFrame, int, list[int]]:
-        """Return and forget the connections that will not change; with `last` all of them.
+        """Remove the connections that will not change any more (with `last` all of them) and return their rows.
 
-        Returns their rows sorted by first line, the number of connections without a SYN, and the first lines of those that begin
-        with the answer to the SYN.
+        Returns the rows sorted by first line, the number of connections without a SYN, and the first lines of those
+        that begin with the SYN/ACK.
         """
         gone: list[Flow] = []
         if last:

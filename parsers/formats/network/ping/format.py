@@ -212,9 +212,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _summaries(details: pl.DataFrame, state: State) -> list[Count]:
-    """Return how many packets of which size each run sent and got back, and in what time.
+    """Return counters from the first and last lines of each run: packet size, packets sent and received, times (ms).
 
-    `state` keeps number and host of the run that is open, or of the one whose times may stand below its end.
+    `state` holds number and host of the run that is open, or of the last one, whose line of times may follow.
     """
     made: list[Count] = []
     for line_no, line in details.select("line_no", "line").iter_rows():
@@ -248,7 +248,11 @@ def _summaries(details: pl.DataFrame, state: State) -> list[Count]:
 
 
 def _holes(holes: pl.DataFrame, counted: list[Count], run: list[Any]) -> list[Count]:
-    """Return how many answers never came before each row behind a hole in icmp_seq; `run` was open when these rows began."""
+    """Return a counter `missing` for each gap in icmp_seq: the number of answers that never came, on the row after it.
+
+    `holes`: line and number of answers; `counted`: counters of this block; `run`: number and host of the run that was
+    open at its beginning.
+    """
     begins = sorted((int(c["line_no"] or 0), c["sample"], c["item"]) for c in counted)
     made: list[Count] = []
     for line_no, n in holes.iter_rows():

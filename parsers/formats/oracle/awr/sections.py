@@ -155,7 +155,7 @@ def apart(line: str, heads: list[str]) -> list[str] | None:
 
 
 def headings(above: list[str], edges: list[tuple[int, int]]) -> list[str]:
-    """Return the heading of each column: the words above it, in the order of the lines."""
+    """Return the heading of each column: the words above it, joined in the order of the lines."""
     return [re.sub(r"\s+", " ", " ".join(over(t, a, b) for t in above)).strip().lower() for a, b in edges]
 
 

@@ -98,19 +98,19 @@ def claim(head: Head) -> Claim | None:
         return None
     separator, width, header = shape
     if separator == "|" and any(map(_ruled, lines[:4])):
-        return None  # the columns of a client (psql), which aligns them
+        return None  # aligned columns of a database client (psql)
     if separator == "|" and 2 * sum("| Asserted" in x or "| Deasserted" in x for x in lines) > len(lines):
         return None  # the event log of a board (ipmitool sel list)
     if separator == "," and 2 * sum(re.match(FRACTION, x) is not None for x in lines) > len(lines):
         return None  # a log whose stamps have a comma before their fraction
     rows = [cells for cells in (split(x, separator) for x in lines[1 if header else 0 :]) if len(cells) == width]
     if 2 * sum(_named(cells) for cells in rows) > len(rows):
-        return None  # a log whose figures have their names beside them
+        return None  # a log whose cells are pairs of name and figure
     kinds = [kind_of([cells[n] for cells in rows]) for n in range(width)]
     if len(rows) < 2 or not (set(kinds) & {"number", *STAMPS}):
         return None
     if not header and "number" not in kinds and _says([cells[-1] for cells in rows]):
-        return None  # a log whose stamp, severity and message are parted like cells
+        return None  # a log that separates stamp, severity and message like cells
     strength = 0.55 if header and set(kinds) & {"number"} else 0.45 if any(k in STAMPS for k in kinds) else 0.0
     if strength == 0:
         return None
@@ -121,7 +121,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _ruled(line: str) -> bool:
-    """Return whether a line draws the widths of columns.
+    """Return whether a line is a rule that shows the widths of columns.
 
     >>> _ruled("----+------"), _ruled("+----+----+"), _ruled("a | --"), _ruled("----")
     (True, True, False, False)
@@ -135,7 +135,7 @@ def _named(cells: Sequence[str]) -> bool:
 
 
 def _says(cells: Sequence[str]) -> bool:
-    """Return whether most cells are sentences: four words or more."""
+    """Return whether most cells have four words or more, like sentences."""
     return 2 * sum(cell.count(" ") >= 3 for cell in cells) > len(cells)
 
 
@@ -287,7 +287,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
 
 
 def _names_of_things(cells: Sequence[Sequence[str]], kinds: Sequence[str]) -> int | None:
-    """Return the first column of words that differ in each row: what the rows of a listing are about."""
+    """Return the first column of words whose values are all different: it names the objects of a listing."""
     for n, kind in enumerate(kinds):
         words = [row[n] for row in cells]
         if kind == "text" and len(words) > 1 and all(words) and len(set(words)) == len(words):

@@ -34,7 +34,7 @@ OBJECT = r"^[ \t]*\{.*\}[ \t]*,?$"
 MOST_KEYS = 100
 MESSAGES = ("message", "msg", "text", "event", "log")
 READ = r"(?i)(?:^|[.])(?:ns|planSummary|keysExamined|docsExamined|nreturned|rows_?(?:examined|sent|returned|read))$"
-"""Keys that say what a slow statement read: they are kept behind the message."""
+"""Keys about what a slow statement read; they are stored after the message."""
 
 SEVERITIES = ("level", "severity", "lvl", "priority")
 
@@ -65,7 +65,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _object(line: str) -> dict[str, Any]:
-    """Return the object of a line without nesting; empty if the line is not an object."""
+    """Return the JSON object of a line, flattened to keys with dots; empty if the line is not an object."""
     try:
         value = json.loads(line.strip().rstrip(","))
     except (ValueError, RecursionError):
@@ -74,7 +74,7 @@ def _object(line: str) -> dict[str, Any]:
 
 
 def _is_entry(found: dict[str, Any]) -> bool:
-    """Return whether an object alone is an entry of a log: a stamp and a message."""
+    """Return whether an object is an entry of a log: it has a stamp and a message."""
     stamped = any(kind_of([_text(value)]) in STAMPS for value in found.values())
     return stamped and any(name.lower() in MESSAGES[:2] for name in found)
 
@@ -139,7 +139,7 @@ def _add(rows: pl.DataFrame, out: Tables, columns: Columns, names: list[str]) ->
     if columns.message is not None:
         beside = [n for n, name in enumerate(names) if re.search(READ, name)]
         if all(names[n].rpartition(".")[2] == "ns" for n in beside):
-            beside = []  # a name space alone tells of no statement
+            beside = []  # a namespace alone does not belong to a slow statement
         fields = [pl.format(f" {names[n].rpartition('.')[2]}={{}}", pl.col(f"c{n}")).fill_null("") for n in beside]
         severity = pl.col(f"c{columns.severity}") if columns.severity is not None else pl.lit(None, pl.String)
         text = pl.concat_str([pl.col(f"c{columns.message}"), *fields])

@@ -138,7 +138,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _asked(head: Head) -> Claim | None:
-    """Claim rows with the columns that the command above asks for, from which a filter took the header away."""
+    """Claim rows with the columns that the command above requests, if a filter (grep) removed their header."""
     heading = typed_heading(head.command)
     below = [x for x in head.lines[:LOOKED_AT] if x]
     if heading is None or not below:

@@ -77,7 +77,7 @@ FORMAT = Format(
 
 _SUN_FRAME = re.compile(SUN_FRAME)
 _COPIED = re.compile(r"[ \t]*[0-9]+ bytes ")
-"""How dd tells what it copied; its number of bytes looks like the address of a frame."""
+"""Last line of dd; its number of bytes looks like the address of a frame."""
 
 
 def claim(head: Head) -> Claim | None:

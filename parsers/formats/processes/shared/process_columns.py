@@ -138,7 +138,7 @@ BLANKS = r"^((?:(?:Par)?GC (?:Thread|Slave|task thread)|G1 |VM (?:Thread|Periodi
 """Names of threads of the Java machine of OpenJDK, which top prints as commands: the first word alone says nothing."""
 
 SLEEPS_AT = r"[G-Zg-z_]"
-"""What a name of a wait channel has and an address (AIX, Solaris), `-`, `0` or `?` has not."""
+"""Characters of a wait channel's name that no address (AIX, Solaris), `-`, `0` or `?` contains."""
 
 ENDING = r"<(defunct|exiting|idle)>$"
 SECRET = re.compile(
@@ -228,9 +228,9 @@ _LIST = re.compile(r"(?:^|\s)(?:-?[A-Za-z]*o|--format[= ]|-?-o)\s?(?P<names>[a-z
 
 
 def typed_heading(line: str) -> str | None:
-    """Return the header that ps prints for the columns that a command asks for; None if the line is no such command.
+    """Return the header that ps prints for the columns that a command requests; None for any other line.
 
-    A filter behind the command may have taken the header away.
+    It replaces a header that a filter after the command (grep) has removed.
 
     >>> typed_heading("# ps -eopid,state,wchan:32,cmd | awk '$2 ~ /D/'"), typed_heading("$ ps axo stat,pid,comm | grep ^D")
     ('PID S WCHAN CMD', 'STAT PID COMM')

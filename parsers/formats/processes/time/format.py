@@ -52,9 +52,9 @@ VERBOSE_REST = (
 )
 FAILED = r"^Command (?:exited with non-zero status ([0-9]+)|terminated by signal ([0-9]+))$"
 RAN = r"^(?:[^\s]*?[$#%>][\t ]*(?:/usr/bin/|/bin/)?p?time(?:x)?|(?:/usr/bin/)?time)[\t ]+(?:-[a-z]+[\t ]+)*([A-Za-z0-9_./~\"'$(-].*[^.:?!])$"
-"""A command that is timed, at a prompt or by itself. A sentence that begins with this word ends otherwise."""
+"""A timed command, at a prompt or alone on its line; a sentence that begins with `time` does not match."""
 COMPLAINS = r"(?i)\b(?:error|fail(?:ed|ure)|timed out|refused|denied|unreachable|cannot|can't|unable to|not (?:known|found)|no such)\b"
-"""Words of a command's output by which it says that it did not do its work."""
+"""Words with which a command reports that it failed."""
 _TELLING = re.compile(
     r"elapsed| total$|[\t ]real[\t ]|[0-9]u [0-9]|^[\t ]*(?:real|user|sys)|inputs\+|^[\t ]*(?:Command |User time|System time|[A-Z][a-z ()]{5,60}: )"
 )
@@ -154,7 +154,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             pl.Series("contiguous", states, pl.String),
         )
         _ambiguous(rows, out)
-        # What the command printed stands between the line that names it and its times. What it complained of is left over.
+        # The command's output stands between its name and its times. Its complaints stay unread, as notes.
         out.add("conn_times", rows.drop("unread"), span="ends")
         spans = pl.int_ranges(pl.col("line_no"), pl.col("line_end") + 1).alias("line_no")
         inside = rows.select(spans).explode("line_no").join(frame, on="line_no").join(cells, on="line_no", how="anti")

@@ -45,7 +45,7 @@ COMMAND = r"^@[A-Za-z0-9_]*(?:\[.*\])? = .*\);"
 STACK_END = r"^[ \t]*(?:,[ \t]*(.*?))?\]:[ \t]+(-?[0-9]+)$"
 FRAME = r"^(?:[ \t]+(?:\S+\+0?x?[0-9a-f]+(?:[ \t].*)?|0x[0-9a-f]+.*|[A-Za-z_][\w:.<>~@$]*(?:\(.*\))?)|[A-Za-z_]\S*\+[0-9]+)$"
 TRACED = r"^[ \t]*Tracing (\S.*?)\.\.\."
-"""What a tool of bcc says that it measures."""
+"""Line in which a tool of bcc states what it measures."""
 FURNITURE = (
     rf"{COMMAND}|^Attaching [0-9]+ probes?\.\.\.|^\^C$|^Tracing .*(?:Hit |Ctrl-C).*$|^[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}$"
 )

@@ -288,7 +288,7 @@ def _clocked(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def _names(rows: pl.DataFrame) -> pl.Series:
-    """Return the column names of each row: groups of devices under their names, AIX blocks, tails of -xtc."""
+    """Return the column names of each row: its heading; in a `wide` report, a bar and the group line follow."""
     wide = pl.col("report") == "wide"
     return rows.select(
         pl.when(wide)

@@ -125,7 +125,7 @@ def _guessed(joined: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 
 def _restarts(line_no: int, t: float, before: float, source: Source, out: Tables) -> bool:
-    """Note that the clock fell; return whether a new clock domain begins, which the end of summer time does not do."""
+    """Note that the clock fell; return whether a new clock domain begins: not at the end of summer time."""
     summer = set_back(before, t, source.hints.tz)
     why = "the end of daylight saving time" if summer else "it was set, or another recording begins; a clock of its own"
     out.note(line_no, line_no, "remark", f"the clock goes back by {before - t:g} s: {why}")

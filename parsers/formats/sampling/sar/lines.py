@@ -266,7 +266,7 @@ _TASKS = {
 
 
 def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) -> None:
-    """Take averages as rows where no other row stood before.
+    """Store averages as rows if no other row stands above them in the part.
 
     Without a header only pidstat -t is certain: its columns are verified by a process whose shares add up to %CPU.
     """

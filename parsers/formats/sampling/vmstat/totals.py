@@ -53,7 +53,7 @@ def listed(text: str) -> tuple[str, int] | None:
 
 
 def is_total(line: pl.Expr) -> pl.Expr:
-    """Return which lines are `123 total memory` of -s and -v, and not words of a person that begin with a number."""
+    """Return which lines are totals of -s and -v (`123 total memory`), not a person's sentence after a number."""
     return line.str.contains(TOTAL) & line.str.contains(_KNOWN) & ~line.str.contains(_SAID)
 
 

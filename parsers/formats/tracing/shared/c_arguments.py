@@ -101,10 +101,10 @@ SIGINFO = {
     "addr": r"si_addr=(0x[0-9a-f]+)",
 }
 USED = ("si_utime", "si_stime")
-"""Times on a processor of an ended child, in clock ticks: `si_utime=27`, newer `si_utime=27 /* 0.27 s */`."""
+"""CPU times of an ended child, in clock ticks: `si_utime=27`, newer `si_utime=27 /* 0.27 s */`."""
 
 TICKS_PER_S = 100.0
-"""Clock ticks a second of what a kernel tells its programs (USER_HZ); only Alpha and Itanium have another."""
+"""Clock ticks per second in figures of the kernel (USER_HZ); only Alpha and Itanium have another value."""
 
 
 def signal_rows(records: pl.DataFrame) -> pl.DataFrame:

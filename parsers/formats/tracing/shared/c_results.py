@@ -1,4 +1,4 @@
-"""What strace and perf trace print behind the last parenthesis of a call: value, error, elapsed time."""
+"""Parse the text that strace and perf trace print after the last parenthesis of a call: value, error, elapsed time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def groups(column: pl.Expr, pattern: str, fields: list[str]) -> pl.Expr:
 
 
 def results(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns of what follows the last parenthesis of `rest`: tail, ret_text, val, err, elapsed."""
+    """Split `rest` at its last parenthesis and parse the text after it; add tail, ret_text, val, err, elapsed."""
     frame = frame.with_columns_seq(
         REST.str.extract(ANY_TAIL, 0).alias("tail"), groups(REST, ANY_TAIL, ["ret_text", "took"])
     ).unnest("groups")

@@ -17,7 +17,7 @@ COLUMNS = {
 }  # fmt: skip
 _TITLE = re.compile("|".join(re.escape(title) for title in COLUMNS))
 _KEY = re.compile(r"^\^C")
-"""What a terminal shows of the key that ended strace, right before the table."""
+"""Text that a terminal shows for the key that ended strace, right before the table."""
 _RULE = re.compile(r"^\s*-{2,}(?:\s+-{2,})+\s*$")
 _NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
 

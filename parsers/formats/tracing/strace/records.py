@@ -40,7 +40,7 @@ ATTACHED = re.compile(rf"^(.*?)({_MESSAGE})$")
 PID_DIGITS = 10
 _LEFT = re.compile(r"(?:strace: )?Process [0-9]+ detached$")
 INTERRUPTS = re.compile(r"(?:\^[CZ\\])+$")
-"""What a terminal shows of the keys by which a person ends or stops a command."""
+"""Text that a terminal shows for the keys with which a person ends or stops a command."""
 TOOL = re.compile(r"^strace: |^\[ Process PID=")
 STACK = r"^ ?> \S"
 DUMP = r"^ \| [0-9a-f]{4,}  "
@@ -156,7 +156,7 @@ def _rejoin(pieces: list[traces.Piece], text: Text) -> tuple[list[traces.Piece],
             others.append(piece)
             continue
         words = [found] if (found := ATTACHED.match(piece.text)) else []
-        # Whoever ends strace with a key leaves it behind the call that is open.
+        # The key that ends strace (^C) is shown after the call that is open.
         whole, end, k = INTERRUPTS.sub("", found[1]) if found else piece.text, piece.line_end, i
         done = False
         while k < len(pieces) and k < i + MOST_LINES and pieces[k].line_no == end + 1 and not done:

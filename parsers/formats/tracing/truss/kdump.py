@@ -102,7 +102,7 @@ DETAILED = ("GIO", "NAMI", "USER", "STRU", "ARGS", "ARG", "ENV", "EXAR", "EXEV",
 EPOCH_S = 10**8
 """Smallest stamp that is a time since 1970: a trace lasts no three years."""
 SURE = 3
-"""Minimum number of small stamps that tell -E from -R."""
+"""Minimum number of small stamps for deciding between -E and -R."""
 FALL_S = 0.001
 """Maximum fall of a stamp of -E in seconds that counts as records out of order, not as another trace (as for strace)."""
 MAX_DOMAINS = 1000
@@ -284,7 +284,7 @@ def _records(frame: pl.DataFrame) -> pl.DataFrame:
     found = lines.filter(pl.col("type").is_not_null()).with_columns(
         pl.col("line").str.strip_prefix(pl.col("front")).str.strip_chars_end("\t ").alias("rest"),
         pl.col("pid").cast(pl.Int64, strict=False),
-        # kdump -H prints 0 where the trace does not tell the thread.
+        # kdump -H prints 0 if the trace does not contain the thread.
         pl.coalesce("slash_tid", "tid").cast(pl.Int64, strict=False).replace(0, None).alias("lwp"),
     )
     texts = _texts(lines, found)
@@ -396,7 +396,8 @@ def _timed(found: pl.DataFrame, clock: State, out: Tables) -> pl.DataFrame:
 
 
 def _small(stamps: np.ndarray[Any, Any], command: str, *, several: bool) -> str | None:
-    """Tell -E from -R: by the command line, by a second stamp (-E comes first), or because only -E rises, from 0 at its begin."""
+    """Decide whether small stamps are of -E or -R: by the command line, by a second stamp (-E comes first), or because
+    only -E rises, from 0 at its beginning."""
     options = set("".join(re.findall(r"(?<=[\t ])-([A-Za-z]+)", command))) if "kdump" in command else set()
     if several or "E" in options or {"R", "T"} <= options:
         return "E"
@@ -516,7 +517,7 @@ def _marks(every: pl.DataFrame) -> pl.DataFrame:
 
 
 def _open_rows(calls: pl.DataFrame, out: Tables) -> None:
-    """Write calls whose return is not there."""
+    """Write calls without a return to `open_calls`."""
     first = ARGS.str.extract(r"^(0x[0-9a-f]{1,6}|[0-9]{1,7})(?:,|$)", 1)
     out.add(
         "open_calls",
