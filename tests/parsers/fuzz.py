@@ -2,9 +2,10 @@
 
     python -m tests.parsers.fuzz [--kind K] [--inputs N] [--seed S] [--first I] [--every E] [--minutes M]
 
-Input I of a kind depends only on seed, kind and I, so `--kind K --seed S --first I --inputs 1` makes it again. Each input
-is read twice: by the kind's own format, whether it fits or not (sometimes cut into several runs), and, each E-th one,
-with recognition as an upload is. Failures are saved in `var/fuzz/` with their traceback, and the exit status is then 1.
+Input I of a kind depends only on seed, kind and I, so `--kind K --seed S --first I --inputs 1` generates it again. Each
+input is read by the kind's own format, whether it fits or not (sometimes cut into several runs); each E-th input is
+also read like an upload, with recognition. Failures are saved in `var/fuzz/` with their traceback, and the exit status
+is then 1.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ Mutation = Callable[[random.Random, bytes], bytes]
 
 
 class Failed(AssertionError):
-    """A property of all inputs does not hold for this one."""
+    """Raised if an input violates a property that all inputs must have."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Input:
 
 @cache
 def corpus(kind: str | None = None) -> tuple[bytes, ...]:
-    """Return the samples of a kind, or of all kinds; long ones are cut, so that an input stays cheap."""
+    """Return the samples of a kind, or of all kinds; long ones are cut, so that an input takes little time."""
     paths = sorted(CORPUS.glob(f"{kind or '*'}/*.txt"))
     return tuple(path.read_bytes()[:30_000] for path in paths)
 
@@ -128,7 +129,7 @@ def splice(r: random.Random, content: bytes) -> bytes:
 
 
 def _interleaved(r: random.Random, one: bytes, other: bytes) -> bytes:
-    """Interleave two writers in one file."""
+    """Interleave the lines of two texts, as of two programs that write to one file."""
     a, b, mixed = _lines(one)[:200], _lines(other)[:200], []
     while a or b:
         side = a if a and (not b or r.random() < 0.5) else b
@@ -318,7 +319,7 @@ def _check_lines(path: Path, out: Path, account: Account) -> None:
 
 
 def keep(one: Input, error: BaseException, folder: Path | None = None) -> Path:
-    """Save an input that failed, the command that makes it again and the traceback."""
+    """Save an input that failed, with the command that generates it again and the traceback."""
     folder = folder or KEPT
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{one.kind}-{one.seed}-{one.number}.txt"

@@ -1,5 +1,5 @@
-"""Texts that are meant to make a reader slow, at any size: runs of one marker, nesting, one line, all the same, all
-different, near misses.
+"""Generate texts of any size that may make a reader slow: repeated markers, nesting, one long line, equal lines,
+distinct lines, lines that nearly match.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ LINES = (
     "&lt;&amp;",
     "ä€",
 )
-"""Lines that begin something, end nothing, or nearly match a pattern."""
+"""Lines that begin a block without ending it, end one without a beginning, or nearly match a pattern."""
 
 PIECES = (*"<>()[]{}\"'`=:;,|/\\ \t-_.%#@$&*0a\x1b", "ab ", "1 ", "a=", "(a", '{"', "<a ", "&#", "0x", "1:", "\x1b[")
-"""Pieces of which a line of its own length is made."""
+"""Pieces that are repeated to form a long line."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A unit to repeat, as a line of its own or within one line; `{n}` in it counts. `head` stands before them all."""
+    """A text to repeat, as lines (`lines`) or within one line, below `head`; `{n}` becomes the running number."""
 
     unit: str
     lines: bool
@@ -101,7 +101,7 @@ class Attack:
 
 
 def of_any_kind() -> list[Attack]:
-    """Return the attacks that no kind's sample stands above."""
+    """Return the attacks without a sample of a kind above them."""
     return [
         *(Attack(line, lines) for line in LINES for lines in (True, False)),
         *(Attack(piece, False) for piece in PIECES),
@@ -111,7 +111,7 @@ def of_any_kind() -> list[Attack]:
 
 
 def of_kind(kind: str) -> list[Attack]:
-    """Return attacks below a sample of a kind: near misses of its own lines, and what begins something anywhere."""
+    """Return attacks below a sample of a kind: near misses of its lines, and lines that begin a block in any text."""
     sample = sample_of(kind)
     if sample is None:
         return []
@@ -143,7 +143,7 @@ def sample_of(kind: str) -> str | None:
 
 
 def near_misses(sample: str) -> Iterator[str]:
-    """Yield lines of a sample that are nearly right: cut, doubled, with letters for digits and the other way round."""
+    """Yield lines of a sample and variants that nearly match: cut, doubled, or with letters instead of digits."""
     lines = [line for line in sample.split("\n")[:400] if line.strip()]
     seen: set[str] = set()
     for line in lines:

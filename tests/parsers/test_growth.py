@@ -1,7 +1,7 @@
-"""No text makes reading grow faster than its size: doubling what is meant to be slow must not cost more than double.
+"""Test that the processor time of reading grows linearly with the size of the text, also for texts built to be slow.
 
-This is the one place where a test looks at processor time: the claim is about growth, and a quadratic step costs sixteen
-times as much for four times the text. By day a drawn sample of the attacks, at night all of them.
+No other test measures processor time. Here the growth counts: for four times the text, a quadratic step takes sixteen
+times as long. By day a random sample of the attacks is tried, at night all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.parsers.growth import Attack, of_any_kind, of_kind
 
 SIZE = 160_000
 CHEAP_S = 0.6
-"""Processor time in seconds of SIZE that nobody needs to look at."""
+"""Processor time in seconds for SIZE characters below which the growth is not measured."""
 
 MOST = 9.0
 """Maximum growth for four times the text, between 4 of a linear and 16 of a quadratic step."""
@@ -36,7 +36,7 @@ def cost(attack: Attack, size: int, folder: Path) -> float:
     file = folder / f"{size}-{time.monotonic_ns()}.txt"
     file.write_text(attack.text(size), encoding="utf-8")
     began = time.process_time()
-    with suppress(ParserError):  # that nobody knows it, or that it is no text, is an answer too
+    with suppress(ParserError):  # a text of unknown kind and a file that is no text take time too
         read(file, Hints(), file.with_suffix(".out"))
     return time.process_time() - began
 

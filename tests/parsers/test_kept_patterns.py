@@ -1,4 +1,4 @@
-"""Kept expressions match as compiled ones do, are never stale, and hold nothing of the evidence."""
+"""Test that saved expressions match like compiled ones, are never stale, and contain no text of the evidence."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Imported = Callable[..., list[re.Pattern[Any]]]
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let expressions be kept in an empty folder, and one new one be worth a file."""
+    """Return the path of a missing file in a temporary folder; one new expression is enough for writing it."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.setattr(kept_patterns, "WORTH_A_FILE", 1)
     return tmp_path / "__pycache__" / "patterns"
 
 
 def started(path: Path) -> KeptPatterns:
-    """Return the expressions as a new process has them, over the real compiler."""
+    """Return the saved expressions as a new process loads them, with Python's real compiler."""
     real = COMPILER.compile
     while isinstance(getattr(real, "__self__", None), KeptPatterns):
         real = real.__self__._compile
@@ -59,7 +59,7 @@ def imported(tmp_path: Path) -> Iterator[Imported]:
         module = module_from_spec(spec)
         vars(module).update(kept=kept, expressions=expressions)
         sys.modules[file.stem] = module
-        # Through the function that imports modules, as every import goes.
+        # Every import goes through the function that imports modules.
         import_module("importlib._bootstrap")._call_with_frames_removed(spec.loader.exec_module, module)
         made: list[re.Pattern[Any]] = module.made
         return made

@@ -25,7 +25,7 @@ Reading = tuple[dict[str, bytes], dict[str, Any]]
 
 
 def reading_of(out: Path) -> Reading:
-    """Return all files of a reading except the manifest, and the manifest without what may differ."""
+    """Return all files of a reading except the manifest, and the manifest without the entries that may differ."""
     files = {str(f.relative_to(out)): f.read_bytes() for f in sorted(out.rglob("*")) if f.is_file()}
     manifest = json.loads(files.pop("manifest.json"))
     return files, {k: v for k, v in manifest.items() if k not in ("seconds", "state")}
@@ -65,7 +65,7 @@ def test_rows_are_those_of_one_process(kind: str, tmp_path: Path, monkeypatch: p
 
 
 def rare_thread(lines: Iterator[str], every: int) -> Iterator[str]:
-    """Write a thread's line once in so many lines: early in each run, never among the last lines."""
+    """Insert a line of another thread every `every` lines: early in each run, never among its last lines."""
     for number, line in enumerate(lines, start=1):
         yield line
         if number % every == 400:

@@ -33,7 +33,7 @@ CUBIC = {
     "parsers.formats.tracing.perf.stat": "blanks behind `#`; only the first 100 lines of a head and rows of perf stat",
     "parsers.formats.tracing.truss.records": "letters in brackets, in marks of elision of small pastes",
 }
-"""Patterns known to be worse, by module: they are to be rewritten, and no others may join them."""
+"""Patterns known to be worse, by module; they must be rewritten, and no new ones may be added."""
 
 ALWAYS = 32  # re.UNICODE, which every text pattern sets
 
@@ -107,7 +107,7 @@ def _of_class(members) -> str:
 
 
 def attacks(one: Found) -> set[str]:
-    """Return texts to repeat: the pattern's characters most likely inside repeats, neighbours of them, all of them."""
+    """Return texts to repeat: the most frequent characters and pairs in a matching text, and that text's beginning."""
     text = characters(one.pattern, one.flags & ~ALWAYS)
     often = sorted(set(text), key=text.count, reverse=True)
     pairs = [a + b for a, b in pairwise(text) if a != b]
@@ -146,7 +146,7 @@ def test_patterns_for_columns_compile_there():
 
 
 WITHOUT_LINES = (("csv", "delimited"), ("text", "plain"), ("procfs", "wchan"))
-"""A table of any tool, text of none, and the name of a function alone on a line: no line is only theirs."""
+"""Formats without own lines: tables of any tool, text of no tool, and a function name alone on its line."""
 
 
 @pytest.mark.parametrize(("form", "module"), all_formats(), ids=lambda x: getattr(x, "variant", ""))

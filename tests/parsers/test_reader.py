@@ -1,4 +1,4 @@
-"""Reading in a child process: the same account, and an end to whatever takes too much."""
+"""Test reading in a child process: the account is the same, and a reading that exceeds its limits is stopped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRUSS = b"".join(
 
 
 def nobody(progress: Progress) -> None:
-    """Take progress and do nothing."""
+    """Ignore the progress."""
 
 
 @pytest.fixture

@@ -312,7 +312,7 @@ UNKNOWN = "".join(f"{n * 2654435761 % 2**60:x}\n" for n in range(1, 20_000))
 
 
 def test_a_file_of_no_known_kind_is_unknown_however_large_it_is(tmp_path, monkeypatch):
-    """An output longer than a window was once taken for prose, and no note said that it was not read."""
+    """An output longer than a window was once treated as prose, without a note that it was not read."""
     monkeypatch.setattr(parts, "WINDOW_BYTES", 64 * 1024)
     original = tmp_path / "hex.txt"
     original.write_text(UNKNOWN, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Temporary folders end with their process: one that nobody holds is removed, one that is held or new stays."""
+"""Test that temporary folders without a lock are removed, and that locked and new folders stay."""
 
 from __future__ import annotations
 

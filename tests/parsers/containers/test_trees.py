@@ -1,4 +1,4 @@
-"""Whole trees of collecting tools: each file of theirs is of its kind, and its host, day, zone and time are known."""
+"""Test whole trees of collecting tools: each file's kind is recognised, and its host, day, zone and time are known."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ TIMED = {
     "explorer": "messages/messages",
     "snap": "errpt.out",
 }
-"""Tool -> end of the paths of files that have times; empty: all that are of a kind."""
+"""Tool -> ending of the paths of files with times; empty: all files whose kind is recognised."""
 
 
 @pytest.mark.parametrize("tool", trees.TREES)

@@ -1,4 +1,4 @@
-"""Small trees in the layout of collecting tools, with made-up hosts: what a real one holds of each sort of file."""
+"""Small trees in the layout of collecting tools, with invented hosts and a file of each sort that a real tree holds."""
 
 from __future__ import annotations
 

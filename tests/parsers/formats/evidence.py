@@ -44,7 +44,7 @@ def facts_of(kind: str) -> ModuleType | None:
 def read_bytes(
     content: bytes, hints: Hints | None = None, limits: Limits | None = None, name: str = "a.txt"
 ) -> Reading:
-    """Read bytes as a file would be; a ParserError is kept, not raised."""
+    """Read bytes as a file; a ParserError is stored in the result, not raised."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "original"
         path.write_bytes(content)
@@ -53,7 +53,7 @@ def read_bytes(
 
 @cache
 def read_sample(path: Path) -> Reading:
-    """Read a sample of the corpus as an upload would be, once for all tests of a process: what is read must not be changed."""
+    """Read a sample of the corpus like an upload; all tests of a process share the result, so do not modify it."""
     return read_path(path)
 
 
@@ -71,7 +71,7 @@ def read_path(path: Path, hints: Hints | None = None, limits: Limits | None = No
 
 
 class Memory:
-    """A sink that keeps what it gets."""
+    """A sink that stores its rows in memory."""
 
     def __init__(self) -> None:
         self.parts: dict[str, list[pa.Table]] = {}
@@ -93,11 +93,11 @@ class Run:
     tables: dict[str, pl.DataFrame]
     lines: int
     asks: list[str]
-    """What a person is asked."""
+    """Names of the questions to a person."""
 
 
 def parse_bytes(content: bytes, kind: str, variant: str, *, dress: tuple[str, ...] = (), **limits: int) -> Run | None:
-    """Parse bytes as one run of a format, without a disk; None if they are no text."""
+    """Parse bytes as one run of a format, in memory; None if they are not text."""
     chosen = next((form, module) for form, module in all_formats() if (form.kind, form.variant) == (kind, variant))
     try:
         text = TextFile(io.BufferedReader(io.BytesIO(content)), "a.txt", Limits(**limits))

@@ -3,9 +3,9 @@
 A kind's checkers stand in `facts_<kind>.py`: `CHECKERS` (fact key -> function of the reading and the stated value, asserting)
 and `WAIVED` (fact key, or `sample:key` -> reason). A fact key that neither names fails.
 
-How texts were read at their first try stands beside them: `first_reading` in a sample's facts (right, wrong or, where nobody
-wrote it down, null, with what was wrong) and `first_readings.json` of each kind, which counts each search, with texts that
-are not kept.
+The result of each text's first reading is stored beside it: `first_reading` in a sample's facts (right, wrong with the
+error, or null if it was not recorded), and `first_readings.json` of each kind with the counts of each search, including
+texts that are not in the corpus.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ counted: Counter[str] = Counter()
 
 @pytest.fixture(scope="module", autouse=True)
 def totals(request):
-    """Hand over what was checked and waived: the summary of the run prints it."""
+    """Pass the numbers of checked and waived facts to the summary of the run, which prints them."""
     yield
     request.config.stash[FACTS].update(counted)
     counted.clear()
@@ -74,7 +74,7 @@ def test_a_sample_says_what_its_facts_say(path):
 
 
 def test_no_kind_goes_unchecked():
-    """A kind's facts are checked here, or by a test module of its own."""
+    """The facts of each kind are checked here or by a test module of the kind's own."""
     for kind in {path.parent.name for path in SAMPLES} - KINDS:
         assert any(HERE.glob(f"*/test_{kind}.py")), f"facts of {kind} are checked nowhere"
 

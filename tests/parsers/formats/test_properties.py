@@ -1,4 +1,4 @@
-"""What holds for every format, whatever the bytes."""
+"""Test the properties that every format has for any input."""
 
 from __future__ import annotations
 
@@ -33,18 +33,20 @@ FEW = settings(
 )
 
 BY_DAY = 3
-"""So many texts of each dialect are tried by day; at night all that it reads."""
+"""Number of texts of each dialect that are tried by day; at night all texts that it reads are tried."""
 
 LONG = set(drawn(FORMATS, 24))
-"""The dialects of which all texts together are read in one block and in several; at night all dialects."""
+"""Dialects whose joined texts are read in one block and in several; at night all dialects."""
 
 NOTED = ("unknown", "damaged", "elided")
 
 
 def exceptions(kind: str, name: str) -> Any:
-    """What `facts_<kind>.py` says about the kind: AHEAD names columns that depend on later lines of the file by their
-    meaning, AHEAD_IF is a pattern of bytes without which it does not hold, HEAD_DECIDES is true where the first lines
-    decide what all are, REPAIRED is true where a paste is repaired and sorted if it is one run.
+    """Return an exception of a kind from its `facts_<kind>.py`; () if it has none.
+
+    AHEAD: columns whose values depend on later lines of the file. AHEAD_IF: a pattern that the bytes must contain for
+    AHEAD to apply. HEAD_DECIDES: whether the first lines decide how all others are read. REPAIRED: whether a paste that
+    is one run is repaired and sorted.
     """
     return getattr(facts_of(kind), name, ())
 
@@ -75,7 +77,7 @@ def every_sample(kind: str, variant: str) -> tuple[bytes, ...]:
 
 @cache
 def samples(kind: str, variant: str) -> tuple[bytes, ...]:
-    """Return the texts that each property is tried with: by day a few, its own before those of other dialects."""
+    """Return the texts for testing a property: at night all, by day a few, first those of this dialect."""
     if NIGHT:
         return every_sample(kind, variant)
     dialects = of_dialects(kind)
@@ -86,7 +88,7 @@ def samples(kind: str, variant: str) -> tuple[bytes, ...]:
 
 
 def check(run: Run | None, content: bytes) -> None:
-    """Every line is in the account once, and what was not read is noted."""
+    """Assert that every line is in the account once and that notes cover all lines that were not read."""
     if run is None:
         return
     account = run.batch.account
@@ -109,7 +111,7 @@ def rows_of(content: bytes, kind: str, variant: str, **limits: int) -> dict[str,
 
 @cache
 def plain_rows(content: bytes, kind: str, variant: str) -> dict[str, pl.DataFrame]:
-    """Read a sample as it is: once for all tests that compare another reading with it."""
+    """Read a sample unchanged, once for all tests that compare another reading with it."""
     return rows_of(content, kind, variant)
 
 
@@ -149,17 +151,17 @@ def test_shuffled_lines_crash_nothing(kind, variant, data):
 @given(data=st.data())
 def test_a_cut_changes_only_the_tail(kind, variant, data):
     if exceptions(kind, "HEAD_DECIDES"):
-        return  # the samples are shorter than what decides: the kind's own test cuts a longer one
+        return  # the samples are shorter than the deciding lines: the kind's own test cuts a longer one
     content = data.draw(st.sampled_from(samples(kind, variant)))
     cut = data.draw(st.integers(1, len(content)))
     whole, part = plain_rows(content, kind, variant), rows_of(content[:cut], kind, variant)
-    if "syscalls" in whole:  # excerpts that were sorted into each other: what stands before depends on what comes
+    if "syscalls" in whole:  # in sorted excerpts, rows before the cut depend on lines after it
         assume(whole["syscalls"].sort("seq")["line_no"].is_sorted())
     border = content[:cut].count(b"\n")
     # A record that the cut goes through belongs to the tail from its first line on.
     every = [*whole.values(), *part.values()]
     open_rows = [r.filter((pl.col("line_no") <= border) & (pl.col("line_end") > border))["line_no"] for r in every]
-    # What a mail has broken is joined by the breaks of all of the paste.
+    # Lines that a mail program broke are joined by the evidence of all breaks in the paste.
     notes = [r["notes"] for r in (whole, part) if "notes" in r]
     open_rows += [n.filter(pl.col("kind") == "repaired")["line_no"] for n in notes]
     tail = min([border + 1, *(int(x) for numbers in open_rows for x in numbers)])
@@ -210,16 +212,16 @@ def test_block_sizes_give_identical_tables(kind, variant):
 @EVERY
 @BY_TURNS
 def test_runs_give_the_same_rows(kind, variant):
-    """A run ends somewhere in the middle, and what is carried goes through JSON."""
+    """Runs end in the middle of the text, and the state carried between them is converted to JSON and back."""
     for content in samples(kind, variant):
         if len(content) < 400 or exceptions(kind, "REPAIRED"):
             continue
         hints = Hints(kind=kind, variant=variant)
         one = read_bytes(content, hints)
         if any(note.kind == "repaired" for note in one.account.notes):
-            continue  # a paste is repaired where all of it is at hand
+            continue  # a paste is repaired only if all of it is in one run
         if any("of another program" in note.text for note in one.account.notes):
-            continue  # and what another program says in it is read there
+            continue  # lines of another program in a paste are read with the whole paste
         many = read_bytes(content, hints, Limits(run_bytes=len(content) // 4))
         assert one.account.account == many.account.account
         assert same_tables(without_notes(one.tables), without_notes(many.tables))

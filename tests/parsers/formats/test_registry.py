@@ -1,4 +1,4 @@
-"""Claims and the choice between them."""
+"""Test claims and the choice between them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The published incidents go in whole: each output in them is its own part, and none of the prose becomes rows.
+"""Test the published incidents as whole texts: each output in them is a part, and none of the prose becomes rows.
 
-Only places are written here, no text. EXHIBIT_SEEDS says where the texts are; under CI they must be there.
+This file has only places in the texts, not the texts. EXHIBIT_SEEDS is their folder; under CI they must exist.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FIRST_ROWS = {
     "003": {"ipcs_sem": 37, "syscalls": 31, "params": 2},
     "004": {"vmstat": 2},
 }
-"""Rows counted by eye, of the tables where a row is a line."""
+"""Number of rows counted by eye, for tables in which each row is a line."""
 
 
 def seed(number: str) -> Path:

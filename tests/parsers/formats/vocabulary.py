@@ -1,7 +1,9 @@
-"""The words of the samples that a glossary must explain: calls, errors, signals, parameters, waits, states, packets.
+"""Collect the words of the samples that the glossary must explain: calls, errors, signals, parameters, waits, states,
+packets.
 
-`vocabulary.json` beside this file holds those of all samples and cases; `python -m tests.parsers.formats.vocabulary` makes it anew (two
-minutes). Each test of a sample checks that its own words stand there, so the glossary's test needs to read no sample.
+`vocabulary.json` beside this file holds the words of all samples and cases; `python -m
+tests.parsers.formats.vocabulary` generates it (two minutes). The test of each sample checks that its words are listed,
+so the glossary's test need not read the samples.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import polars as pl
 HERE = Path(__file__).parent
 FILE = HERE / "vocabulary.json"
 CORPUS, CASES = HERE.parents[1] / "corpus", HERE.parents[1] / "cases"
-# What a column holds: the words of the glossary that explain it.
+# Sort of words -> columns that hold such words.
 COLUMNS = {
     "call": ("syscalls.name", "syscalls.prev_name", "open_calls.name"),
     "error": ("syscalls.err", "conn_times.err", "sqlnet.err", "sqlnet.secondary", "logs.code", "logs.secondary"),
@@ -32,13 +34,13 @@ _ERROR = re.compile(r"(?:Err#\d+ |= -1 )(E[A-Z0-9]+)")
 
 
 def words_of(tables: dict[str, pl.DataFrame]) -> dict[str, set[str]]:
-    """Return the words of a reading, by what they are."""
+    """Return the words of a reading, by sort."""
     found: dict[str, set[str]] = {what: set() for what in COLUMNS}
     for what, columns in COLUMNS.items():
         for table, column in (place.split(".") for place in columns):
             if table in tables and column in tables[table].columns:
                 rows = tables[table]
-                # Names in text that no format knows are no words of ours.
+                # Names in text that no format knows need no entry.
                 values = (rows.filter(pl.col("scope").ne_missing("text")) if "scope" in rows.columns else rows)[column]
                 values = values.explode() if isinstance(values.dtype, pl.List) else values
                 found[what] |= {str(value) for value in values.unique() if value not in (None, "")}
@@ -51,12 +53,12 @@ def words_of(tables: dict[str, pl.DataFrame]) -> dict[str, set[str]]:
 
 @cache
 def kept() -> dict[str, set[str]]:
-    """Return the words of all samples and cases as written down."""
+    """Return the words of all samples and cases from `vocabulary.json`."""
     return {what: set(words) for what, words in json.loads(FILE.read_text(encoding="utf-8")).items()}
 
 
 def of_traces(folder: Path) -> Iterator[tuple[Path, str, str]]:
-    """Yield file, what and word of the traces under a folder, by their text alone: the cases are too many to be read here."""
+    """Yield file, sort and word for traces under a folder, by text search: reading all cases would take too long."""
     for path in sorted(folder.rglob("*.txt")):
         if re.search(r"truss|strace", path.name):
             text = path.read_text(encoding="utf-8", errors="replace")

@@ -18,7 +18,7 @@ from tests.parsers.test_patterns import attacks
 CORPUS = Path(__file__).parents[2] / "corpus"
 STEP = 9
 SECONDS = 0.25
-"""Maximum seconds for a line made to slow one pattern down; a quadratic pattern needs a hundredth."""
+"""Maximum seconds for matching a line that is built to slow down one pattern; a quadratic pattern takes 1 % of it."""
 
 
 @cache

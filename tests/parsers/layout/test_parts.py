@@ -164,7 +164,7 @@ def test_an_output_whose_rows_fit_no_pattern_of_its_kind_is_taken_whole():
 
 
 def test_an_output_that_nobody_reads_does_not_take_the_others_with_it(monkeypatch):
-    """The second output looked like one, but no format reads it."""
+    """The second output is found, but no format can read it."""
 
     def forgetful(head, *more, **named):
         found = recognise(head, *more, **named)
@@ -253,7 +253,7 @@ def test_a_mixed_text_of_some_megabytes_takes_seconds(tmp_path):
     began = time.process_time()
     with open_text(path) as text:
         plans = lay_out(text, (), Hints())
-    # Processor seconds; 5 where this was written. The wall clock may run ten times longer on a busy machine.
+    # Processor seconds; it took 5 on the author's machine. Wall time may be ten times longer on a busy machine.
     assert time.process_time() - began < 30
     assert sum(1 for p in plans if p.part) == 80
 

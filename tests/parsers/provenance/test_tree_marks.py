@@ -1,4 +1,4 @@
-"""Marks of supportconfig and snap: each output is a part of its own, and nothing else is taken for a mark."""
+"""Test the marks of supportconfig and snap: each output is a part of its own, and no other line counts as a mark."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ TOLD = {"unknown", "damaged", "repaired", "elided", "remark"}
 class Outcome:
     """Result of the comparison.
 
-    `lost`: rows of the clean text that are missing; `wrong`: rows that match no row of the clean text. `partly`: some
-    rows lack values, or a note on their line says not to trust them.
+    `lost`: rows of the clean text that are missing. `wrong`: rows that match no row of the clean text. `partly`:
+    whether some rows lack values, or a note on their line marks them as doubtful.
     """
 
     lost: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def read(lines: list[str], kind: str, variant: str, end: str = "\n") -> Run:
-    """Read a text as one of this kind; the claims decide on the dialect, as in a room."""
+    """Read a text as this kind; the claims decide the dialect, as for an upload."""
     found = recognise(Head(lines), kinds=[kind])
     chosen = found.claims[0].variant if found.claims else variant
     run = parse_bytes(("\n".join(lines) + end).encode(), kind, chosen, dress=found.dress)
@@ -92,19 +92,19 @@ def compare(sample: Anatomy, clean: Run, damaged: Run, damage: Damage) -> Outcom
             else:
                 odd.append(row)
         for row in odd:
-            # A cell with another value: the tool's own text, if a note says that it is impossible; derived values
-            # follow.
+            # A cell with another value is accepted if a note marks it as impossible; a value derived from it may differ
+            # too.
             others = 2 if damage.cell and row["line_no"] in exempt and _noted(damaged, row["line_no"]) else 0
             free = (n for n in range(len(before)) if damage.twice or n not in used)
             at = next((n for n in free if _like(row, before[n], others)), None)
             if at is None and (row.get("state") == "truncated" or (name == "tcp_flows" and found.lost)):
-                continue  # reports it itself; the flow is of the packets that are left
+                continue  # the row itself shows the loss; a flow is computed from the remaining packets
             own = {row["line_no"], row["line_end"] or row["line_no"]}
             ends = damage.name == "cut" and own & {1, damaged.lines}
             spared = bool(ends) or (at is not None and before[at]["line_no"] in exempt)
             if at is None and any(_noted(damaged, n, *(() if ends else ("damaged", "elided"))) for n in own):
                 found.partly |= not spared
-                nulls = True  # a note on its line says not to trust it
+                nulls = True  # a note on its line marks it as doubtful
                 continue
             if at is None:
                 found.wrong.append((name, row))
@@ -166,9 +166,9 @@ def _plain(value: Any, damage: Damage, column: str) -> Any:
 
 
 def _like(row: dict[str, Any], old: dict[str, Any], others: int) -> bool:
-    """Decide whether a row holds nothing that the old one did not.
+    """Decide whether all values of a row are those of the old row, or beginnings of its texts.
 
-    Some values may be gone, and `others` is how many values may differ.
+    Values may be missing, and up to `others` values may differ.
     """
     same = 0
     for column, value in row.items():

@@ -1,7 +1,7 @@
 """Damage to a tool's output on its way into a room: each damage is a function of the lines of a sample.
 
-A damage returns the damaged lines, or None if it cannot happen to this sample. What it needs is declared beside it, as
-the reason for the table.
+A damage returns the damaged lines, or None if it cannot happen to this sample. What a sample must have for it is
+declared with it and printed in the table of damages.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Lines = list[str]
 class Anatomy:
     """A sample's lines and their parts.
 
-    `head`: number of lines before the first row; `rows`: lines of rows (from 0), first and last; `figures`: measured
-    values, by line; `timed`: rows have a time; `boot`: a row is said to count since boot.
+    `head`: number of lines before the first row. `rows`: first and last line of each row, from 0. `figures`: measured
+    values, by line. `timed`: whether rows have a time. `boot`: whether a row counts since boot.
     """
 
     lines: Lines
@@ -32,7 +32,7 @@ class Anatomy:
 
     @property
     def middle(self) -> int:
-        """Return the line nearest to the middle of the rows where a row begins and no other continues."""
+        """Return the line nearest to the middle on which a row begins and no other row continues."""
         inside = {n for first, last in self.rows for n in range(first + 1, last + 1)}
         free = sorted({first for first, _ in self.rows[1:]} - inside)
         return free[len(free) // 2] if free else len(self.lines)
@@ -42,7 +42,7 @@ class Anatomy:
 class Damage:
     """A damage and its exceptions.
 
-    `told`: kinds of notes of which one must be there; `exempt`: lines of the sample whose rows may be lost or cut.
+    `told`: kinds of notes, one of which must be present. `exempt`: lines of the sample whose rows may be lost or cut.
     """
 
     name: str
@@ -52,17 +52,17 @@ class Damage:
     told: tuple[str, ...] = ()
     exempt: Callable[[Anatomy], set[int]] = lambda sample: set()
     twice: bool = False
-    """Rows come twice, so another one of two equal settings may be the active one."""
+    """Rows are doubled, so of two equal settings the other one may be active."""
     undated: bool = False
-    """The line with the date may be lost: times of day stay."""
+    """The line with the date may be lost, so only times of day are compared."""
     clock: bool = False
-    """The stamps differ: rows are matched by their other values."""
+    """Stamps are changed, so rows are matched by their other values."""
     cell: bool = False
-    """One value of an exempt row differs."""
+    """One value of an exempt row is changed."""
     nulls: bool = False
-    """NULL itself says that a value is unknown: there is no line left for a note."""
+    """Values may be NULL without a note, because the line that would carry it is missing."""
     plain: Callable[[str], str] = str
-    """Reduces a text to what can be compared, if the damage is in the text itself."""
+    """Removes from a text what the damage changes in texts, so that the rest can be compared."""
 
 
 DAMAGES: list[Damage] = []
@@ -168,7 +168,7 @@ def headless(sample: Anatomy) -> Lines | None:
 
 @damage("header repeated in the middle", "lines in front of the first row, and two rows", twice=True)
 def headed_again(sample: Anatomy) -> Lines | None:
-    """Repeat the lines above the first row before the last row of the rows that follow each other below."""
+    """Repeat the lines above the first row before the last of the consecutive rows below them."""
     at = sample.head
     free = {first for first, _ in sample.rows} - {n for first, last in sample.rows for n in range(first + 1, last + 1)}
     while at + 1 in free:
@@ -448,7 +448,7 @@ def _times(sample: Anatomy) -> list[tuple[int, int]]:
     plain=_without_times,
 )
 def set_back(sample: Anatomy) -> Lines | None:
-    """Move all stamps to between two and three in the morning; from the middle on the hour comes again."""
+    """Move all stamps to between 2:00 and 3:00; from the middle of the text on, the same hour comes again."""
     times = _times(sample)
     if (
         len({t for _, t in times}) < 2

@@ -1,10 +1,10 @@
 """Test the damage of pastes: each damage of `damages.py` to each kind, on real samples.
 
-`damage.json` holds the outcome of each: `recovered` (all rows are there, values equal), `left unknown` (some rows or
-values are missing, or a note on their line says not to trust them; both if dialects differ), or that the damage cannot
-happen to the kind. `docs/damage.md` is generated from it. Nothing may change silently: the test fails for a row that
-matches no row of the undamaged sample, a loss without a note, or an account that does not add up. Known shortcomings
-stand under `open` with their reason, and what no text could show under `cannot_show`; both fail here once they are gone.
+`damage.json` holds the outcome of each: `recovered` (all rows with equal values), `left unknown` (some rows or values
+are missing, or a note on their line marks them as doubtful; both if dialects differ), or that the damage cannot happen
+to the kind. `docs/damage.md` is generated from it. Nothing may change silently: the test fails for a row that matches
+no row of the undamaged sample, a loss without a note, or an account that does not add up. `open` lists known
+shortcomings with their reason, `cannot_show` losses that no text can show; the test fails if a listed one is gone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 CORPUS = HERE.parents[1] / "corpus"
 TABLE = damage_of_kinds()
 NO_LINES = {"pcap", "text"}
-"""Kinds of binary files, which nobody pastes, and text of which nobody knows what a whole line looks like."""
+"""Kinds without damage tests: binary files, which nobody pastes, and text without a known form of its lines."""
 
 
 @cache
@@ -40,7 +40,7 @@ def sample(kind: str, name: str) -> tuple[Anatomy, Run]:
 
 @cache
 def variant(kind: str, name: str) -> str:
-    """Return the dialect of the undamaged sample, which a person would name for a paste that shows none."""
+    """Return the dialect of the undamaged sample, which a person would choose if the damaged text does not show it."""
     lines = (CORPUS / kind / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return str(recognise(Head(lines), kinds=[kind]).claims[0].variant)
 

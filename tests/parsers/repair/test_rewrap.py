@@ -42,7 +42,7 @@ def test_answers_that_were_broken_are_whole_again_and_cite_all_their_lines(broke
 
 
 def test_rows_as_wide_as_each_other_are_not_joined_to_a_line_below_them():
-    """All answers have the same width, as in a table; what a person wrote below two of them is not their rest."""
+    """All answers have the same width, as in a table; a person's text below two of them does not continue them."""
     reading = pinged([HEAD, *PINGS[:3], "here it hangs for a while, see above", *PINGS[3:]])
     assert reading.table("conn_times").height == len(PINGS)
     assert reading.account.account.unknown == 1

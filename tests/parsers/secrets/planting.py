@@ -24,7 +24,7 @@ from tests.parsers.formats.evidence import all_tables
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 A_COLUMN = 2
-"""Maximum number of values of a column that are planted in one sample."""
+"""Maximum number of values of a column into which secrets are planted in one sample."""
 
 
 def _password(n: int) -> str:

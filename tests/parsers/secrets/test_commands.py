@@ -1,4 +1,4 @@
-"""Secrets in command lines: one line for each command of the table, and lines that look like one and hold none."""
+"""Test secrets in command lines: a line for each command of the table, and similar lines without a secret."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _by_sql(path, out, tables, sha256):
 
 @pytest.mark.parametrize("kind", sorted(PLANTED))
 def test_a_mask_changes_no_line_number_and_no_other_column(kind, tmp_path):
-    """Compare with a text that has harmless words at the same places: all but the texts themselves is equal."""
+    """Compare with a text that has harmless words at the same places: only the texts themselves may differ."""
     readings = []
     for number, content in enumerate(texts(kind)):
         path, out = tmp_path / f"{number}", tmp_path / f"r{number}"

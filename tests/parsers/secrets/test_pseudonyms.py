@@ -1,4 +1,4 @@
-"""Pseudonyms hide names and keep relations."""
+"""Test that pseudonyms hide names and keep their relations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def made(key: bytes = b"one export") -> Pseudonyms:
 
 
 def common(one: str, other: str) -> int:
-    """Octets that two addresses share from their begin."""
+    """Return the number of leading octets that two addresses share."""
     pairs = zip(one.split("."), other.split("."), strict=True)
     return next((k for k, (a, b) in enumerate(pairs) if a != b), 4)
 

@@ -79,7 +79,7 @@ SET_IN = {
     "ss/linux-nump-users-below": "indent 4",
     "netdev/ethtool-S-below-prompt": "indent 8",
 }
-"""Samples that were indented where they were found, or have the name of their service in front."""
+"""Samples that were indented in their source, or have the name of a service before each line."""
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*.txt")), ids=lambda p: f"{p.parent.name}/{p.stem}")

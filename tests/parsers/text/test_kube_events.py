@@ -1,4 +1,4 @@
-"""Events of a cluster that were printed as JSON become lines; whatever only looks like them stays as it is."""
+"""Test that cluster events printed as JSON become lines, and that similar files stay unchanged."""
 
 from __future__ import annotations
 

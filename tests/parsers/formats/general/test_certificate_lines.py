@@ -1,4 +1,4 @@
-"""Dates of certificates in the words of several tools, and dates that are none of a certificate."""
+"""Test the validity dates of certificates in the output of several tools, and other dates, which give no row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of packet filters are read with what they counted, by table and chain; numbers elsewhere are not."""
+"""Test that packet filter rules are read with their counters, by table and chain, and other numbers are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of mounts become settings of their mount point; dd's seconds are the time of a copy, no stack."""
+"""Test that mount options become settings of their mount point, and dd's last line the time of a copy, not a stack."""
 
 from __future__ import annotations
 

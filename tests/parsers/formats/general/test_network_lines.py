@@ -1,4 +1,4 @@
-"""Lines of network tools, of logs without a year, of logfmt, and of tables of events become lines of a log."""
+"""Test that lines of network tools, of logs without a year, of logfmt and of tables of events give rows of logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters of queues and of the table of connections, lvs with empty cells, and lines of ceph and a directory."""
+"""Test counters of packet queues and the connection table, lvs with empty cells, and lines of ceph and a directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested replies of a store: slow commands and latency events become lines of a log, other lists stay what they are."""
+"""Test nested replies of Redis: slow commands and latency events give rows of logs, other lists give none."""
 
 from __future__ import annotations
 

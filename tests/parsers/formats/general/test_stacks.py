@@ -50,7 +50,7 @@ def test_a_thread_of_java_has_state_times_locks_and_a_line_for_each_frame():
         6706,
         None,
         None,
-    )  # who waits for a notice gives its lock up
+    )  # a thread that waits to be notified has released its lock
 
 
 def test_who_waits_for_whom_in_a_reported_deadlock():
@@ -178,7 +178,7 @@ def test_who_waits_for_whom_in_a_reported_deadlock():
             "Thread 4711: (state = BLOCKED)\n - sun.misc.Unsafe.park(boolean, long) @bci=0 (Compiled frame; information may be imprecise)\n"
             " - com.shop.Stock.take(int, java.lang.String) @bci=7, line=31 (Interpreted frame)\n",
             ["sun.misc.Unsafe.park", "com.shop.Stock.take"],
-            {"lwp": 4711, "state": None, "frame_lines": [2, 3]},  # blocked for this machine is any wait
+            {"lwp": 4711, "state": None, "frame_lines": [2, 3]},  # this JVM prints "blocked" for any wait
         ),
         (
             "---------           Thread 7592 hangs            ----------\n"

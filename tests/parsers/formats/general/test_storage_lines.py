@@ -1,4 +1,4 @@
-"""Lines of arrays, paths and caches of disks: what fails and what is rebuilt is told, what works is not."""
+"""Test lines about arrays, paths and caches of disks: failures and rebuilds have a severity, working ones have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that no format knows: what the general reader takes from it, and what it leaves to people."""
+"""Test text that no format knows: what the general reader reads, and what it leaves as prose."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_a_cut_changes_only_the_last_paragraph(path):
         assert part is not None
         lines = content[:cut].split(b"\n")
         blank = [n for n, line in enumerate(lines, 1) if not line.strip()]
-        tail = max(blank[-2:-1], default=1)  # a stack may go on behind a blank line
+        tail = max(blank[-2:-1], default=1)  # a stack may continue after a blank line
         for name in whole.tables.keys() - {"notes"}:
             before = whole.tables[name].filter(whole.tables[name]["line_end"] < tail)
             after = (
@@ -280,7 +280,7 @@ def test_the_size_of_runs_and_blocks_changes_nothing_within_paragraphs():
 
 
 class TestAKindThatAPersonGave:
-    """It is an opinion: what does not fit is read as what it is, and the difference is said."""
+    """A kind that does not fit is ignored: the text is read as the recognised kind, and a misfit is reported."""
 
     def test_it_is_read_as_what_it_is(self):
         content = b"time elapsed : 0,31\n" * 20
@@ -651,7 +651,7 @@ def test_what_a_timed_program_prints_is_read_as_text():
 
 
 def test_a_table_among_the_lines_of_a_known_tool_is_read_as_text():
-    """The columns are a container tool's, the lines around it a kernel's."""
+    """The columns are from a container tool, the lines around them from a kernel log."""
     of_group = (
         b"$ cat /sys/fs/cgroup/cpu.stat\nusage_usec 100\nuser_usec 60\nsystem_usec 40\nnr_periods 5\nnr_throttled 0\n"
     )

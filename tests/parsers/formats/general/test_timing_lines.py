@@ -1,4 +1,4 @@
-"""Times of units of systemd and of load tests, counters of /proc and call trees become rows of the general reader."""
+"""Test that times of systemd units and load tests, counters of /proc and call trees give rows of the general reader."""
 
 from __future__ import annotations
 

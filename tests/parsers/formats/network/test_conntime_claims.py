@@ -1,4 +1,4 @@
-"""A list of how many things took a time is no list of connection times."""
+"""Test that a list of counts per duration is not claimed as a list of connection times."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def plan_steps(reading: Reading, value: int) -> None:
 
 
 def deadlock(reading: Reading, value: dict[str, int]) -> None:
-    """Resources of the graph and statements of a deadlock."""
+    """Check the resources in the graph and the statements of a deadlock."""
     rows = reading.table("logs")
     assert {"resources": rows["code"].count(), "statements": rows["severity"].count()} == value
 

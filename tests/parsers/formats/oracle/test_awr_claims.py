@@ -1,4 +1,4 @@
-"""A listing of AIX that shares a heading with a dynamic view is no listing of Oracle."""
+"""Test that a listing of AIX with a heading of a dynamic view is not claimed as a listing of Oracle."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_a_log_with_fields_between_bars_is_no_table(message, kind):
 
 
 def wide(columns: int) -> bytes:
-    """Return a listing of three things with `connect` among its counts, as programs export of themselves."""
+    """Return a listing of three objects with `connect` among its counts, like a program's export of its metrics."""
     names = ["# group", "name", "connect", *(f"count{n}" for n in range(columns - 3))]
     rows = [["orders", name, "22", *("1" for _ in range(columns - 3))] for name in ("FRONTEND", "app1", "BACKEND")]
     return "\n".join(",".join(row) for row in (names, *rows)).encode()

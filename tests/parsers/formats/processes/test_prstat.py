@@ -222,7 +222,7 @@ CPUS = st.lists(st.tuples(*[st.integers(0, 1000)] * 4), min_size=1, max_size=5)
 
 @settings(max_examples=examples(30), deadline=None, database=None)
 @given(cpus=CPUS, form=st.sampled_from(["new", "old", "comma", "freebsd"]), wide=st.booleans())
-@example(cpus=[(1000, 0, 0, 0)], form="old", wide=False)  # a full share leaves no blank behind the colon
+@example(cpus=[(1000, 0, 0, 0)], form="old", wide=False)  # a share of 100 % leaves no blank after the colon
 def test_each_cpu_that_top_lists_is_a_row(cpus, form, wide):
     def share(tenths):
         return f"{tenths / 10:5.1f}".replace(".", "," if form == "comma" else ".")

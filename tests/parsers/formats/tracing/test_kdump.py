@@ -334,7 +334,7 @@ def test_any_call_comes_back(pid, name, comm, number, value, failed, args, tid):
 
 
 def test_counted_lines_are_not_claimed():
-    """A listing that `sort | uniq -c` has counted: the first number is no process."""
+    """In a listing counted by `sort | uniq -c`, the first number is not a process."""
     lines = [
         "1712  25372 i2pd     RET   getpid 25372/0x631c", "1945  25372 i2pd     RET   fstat 0", "2117  25372 i2pd     RET   clock_gettime 0",
         "2640  25372 i2pd     CALL  read(0x7,0x802eb5c80,0x8000)", "3584  25372 i2pd     RET   lseek 0",
