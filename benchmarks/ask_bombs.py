@@ -1,4 +1,4 @@
-"""Measure a room's pages while ten people ask queries that never end, and what these people are told.
+"""Measure a room's pages while ten people run endless queries, and the answers that these people get.
 
     python benchmarks/ask_bombs.py --askers 10 --seconds 30 --json
 

@@ -37,7 +37,7 @@ print("RESULT" + json.dumps([artifact.cause, (job.started_at - job.created_at).t
 
 
 def ask(running: Served, session: str, path: str) -> str:
-    """Return what the room answers to a member's browser; "" for a refusal (no lines yet)."""
+    """Return the room's answer to a member's request; "" if it is refused because there are no lines yet."""
     request = urllib.request.Request(f"{running.url}{path}", headers={"Cookie": f"sessionid={session}"})
     try:
         with urllib.request.urlopen(request, timeout=LONGEST_S) as answer:
@@ -59,7 +59,7 @@ def until(seen: Any, began: float) -> float:
 
 
 def one(running: Served, number: int, big: Path) -> dict[str, Any]:
-    """Send the file into a room of its own, so that what appears there belongs to this file."""
+    """Send the file into a room of its own, so that all lines and rows there are of this file."""
     made = inside.room(running)
     token = inside.run(running, TOKEN.format(slug=made["slug"]))
     with big.open("a", encoding="ascii") as out:

@@ -76,7 +76,7 @@ print("RESULT" + json.dumps(made))
 
 
 class Walk:
-    """What people met: seconds by page, statuses that are no page."""
+    """Results of people's requests: seconds by page, and answers that are not a page."""
 
     def __init__(self, load: Load) -> None:
         self.load = load
@@ -102,7 +102,7 @@ class Walk:
 
 
 async def measure(running: Served, sizes: list[int], people: int, seconds: float) -> dict[str, Any]:
-    """Fill the rooms, open each page alone, then let all people walk; return what they met."""
+    """Fill the rooms, open each page alone, then let all people request pages; return the results."""
     began = time.monotonic()
     each = max(people // len(sizes), 1)
     made = await asyncio.to_thread(inside.run, running, SET_UP.format(sizes=sizes, people=each))

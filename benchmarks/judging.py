@@ -204,9 +204,7 @@ def described(number: int, file: Path, reading: Path) -> dict[str, Any]:
 
 
 def room(artifacts: int, rows: int, folder: Path) -> list[dict[str, Any]]:
-    """Judge a room of traces, the same again, then with one small vmstat added, then with one small trace of the
-    traces' kind.
-    """
+    """Judge a room of traces, then again unchanged, with a small vmstat added, and with a small trace added."""
     traces, small, trace = folder / "big.truss", folder / "vmstat.txt", folder / "small.truss"
     made_listener(traces, rows)
     made_listener(trace, 500)

@@ -1,13 +1,13 @@
-"""Measure how many of the names on the lines that readers point at a signature knows.
+"""Measure the share of names on cited lines that a signature recognises.
 
     python -m benchmarks.names_known [--whole] [FOLDER]
 
 Each case under FOLDER (default tests/cases) whose truth.yaml has facts is read, and the names are taken from the rows
 that the formats made of the cited lines: functions, calls, errors, paths, ports, events, counters, settings, codes and
-messages. A name counts once per case, and as known if any signature fits, also one that only says what it is. Names
-that belong to one site (`OWN`: folders made for a test, ports that the system gave, functions of a program with
-its own module path) are counted apart: no list can know them. `--whole` takes all lines of the files, not only the
-cited ones, which tells how far the lists reach beyond what somebody looked at.
+messages. A name counts once per case, and as known if any signature matches, even one without a cause. Names that exist
+on one site only (`OWN`: folders made for a test, ports that the system assigned, functions of a program with its own
+module path) are counted separately, because no list can have them. `--whole` takes all lines of the files instead of
+the cited ones, which shows the coverage for lines that nobody selected.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rules.signatures.signatures import Seen, recognise
 CASES = Path(__file__).resolve().parent.parent / "tests" / "cases"
 TARGET = 0.8
 MOST_ROWS = 5_000
-"""Maximum number of rows of one table of one file that are looked at."""
+"""Maximum number of rows of one table of one file that are examined."""
 
 FRAME = re.compile(
     r"\s*(?:\? |RIP: [0-9a-f]+:|epc : |ra : )?\s*([A-Za-z_]\w+(?:\.\w+)*)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[\w+\])?\s*"
@@ -40,18 +40,18 @@ FRAME = re.compile(
 """A line of a log that is one frame of the kernel."""
 
 LOCAL_PORTS_FROM = 32_768
-"""First port that Linux gives to outgoing connections by itself (ip-sysctl, ip_local_port_range)."""
+"""First port that Linux assigns to outgoing connections (ip-sysctl, ip_local_port_range)."""
 
 OWN = {
     "paths": re.compile(r"/tmp/incident-"),
     "functions": re.compile(r"(?:github|gitlab)\.com/|^\w+\.\w+/|.*::.*::"),
     "messages": re.compile(r"(?i)^(?:select|insert|update|delete) "),
 }  # fmt: skip
-"""Names that only one site's program, test or statement has."""
+"""Patterns of names that exist on one site only: in a test, a program or a statement."""
 
 Row = Mapping[str, Any]
 Name = tuple[str, str, tuple[Seen, ...]]
-"""Area, name, and by which names signatures may know it."""
+"""Area, name, and the forms of the name by which a signature may recognise it."""
 
 
 def names(table: str, row: Row, cited: Sequence[tuple[int, int]] | None) -> Iterator[Name]:
@@ -115,7 +115,7 @@ def _message(row: Row) -> Iterator[Name]:
             yield "codes", code, ({"code": code},)
     text = row.get("text")
     if not text or row.get("source") == "text":
-        return  # a line that no format of logs knows is no message of a known program
+        return  # a line that only the general reader read is no message of a known program
     if frame := FRAME.fullmatch(text):
         yield "functions", frame[1], names_of(frame[1], True)
         return
@@ -128,7 +128,7 @@ def _message(row: Row) -> Iterator[Name]:
 
 
 def own(area: str, name: str) -> bool:
-    """Return whether a name belongs to one site."""
+    """Return whether a name exists on one site only."""
     if area == "ports":
         return int(name) >= LOCAL_PORTS_FROM
     return bool(area in OWN and OWN[area].match(name))

@@ -35,7 +35,7 @@ ERRORS = (
     "ECONNREFUSED (Connection refused)",
 )
 LONG_WAITS = (5.005, 3.0, 1.0, 0.25, 0.12)
-"""Durations in seconds of the rare long calls; the first three are what timers last."""
+"""Durations in seconds of the rare long calls; the first three are typical timer values."""
 
 TEMPLATES = 400
 """Number of different messages of the log."""
@@ -156,7 +156,7 @@ FILES: dict[str, tuple[float, Callable[[int], Iterator[str]]]] = {
     "monitor.csv": (0.1, counters),
     "capture.tcpdump": (0.1, packets),
 }
-"""Name of each file with its part of all rows and what writes it."""
+"""Name of each file -> its share of all rows, and the function that generates it."""
 
 
 def read(folder: Path, rows: int) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def read(folder: Path, rows: int) -> dict[str, Any]:
 
 
 def judge(times: Path, *, observing: bool, arguments: list[str]) -> int:
-    """Judge in this process as `python -m rules` does, with or without observers, and write what each observer took."""
+    """Judge in this process as `python -m rules` does, with or without observers; write the cost of each to `times`."""
     from rules.__main__ import main as judged
     from rules.derived import observations
 

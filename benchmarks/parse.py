@@ -181,7 +181,7 @@ def least(told: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def against_jc(interpreter: str, path: Path, scratch: Path, times: int) -> dict[str, Any]:
-    """Read the first lines of a vmstat with jc and with us, both warm.
+    """Read the first lines of a vmstat with jc and with Exhibit, both warm.
 
     jc holds all rows in memory, so it gets only part of the file.
     """
@@ -201,7 +201,7 @@ def against_jc(interpreter: str, path: Path, scratch: Path, times: int) -> dict[
 
 
 def against_strace_parser(program: str, scratch: Path, times: int) -> dict[str, Any]:
-    """Read a strace of many threads with strace-parser, which sums up calls by process, and with us, warm.
+    """Read a strace of many threads with strace-parser, which sums up calls by process, and with Exhibit, both warm.
 
     strace-parser exits with status 0 even if it refuses a file, so its output is checked.
     """
@@ -260,7 +260,7 @@ def line_50m_ms(scratch: Path) -> float:
 
 
 def killed_and_resumed(path: Path, out: Path) -> dict[str, Any]:
-    """Kill a reading with SIGKILL when its manifest counts half of the file; resume it and return what that took."""
+    """Kill a reading with SIGKILL when its manifest counts half of the file, resume it, and return the measurements."""
     command = [sys.executable, "-c", CHILD, str(path), str(out), str(os.cpu_count() or 1)]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     manifest = out / "manifest.json"

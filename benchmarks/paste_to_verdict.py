@@ -32,7 +32,7 @@ from tests.served import ROOT, Served, served
 
 SIZE = 20_000
 SAMPLES = ("001", "000", "002", "003", "004")
-"""Each is opened once: a person's sample room is there when it is asked for again."""
+"""Numbers of the sample rooms; each is opened once, because the second request finds the room already made."""
 
 WAIT_MS = 120_000
 #: Whether the page shows a verdict of a judging with this number or a later one, and no file on its way.

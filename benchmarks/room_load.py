@@ -117,7 +117,7 @@ class Person:
 
 @dataclass
 class Load:
-    """What the clients saw. `written` maps a note's number to its room and the writer's own id."""
+    """Results at the clients. `written`: number of a note -> its room and the id that its writer gave it."""
 
     address: tuple[str, int]
     people: list[Person]
@@ -302,14 +302,14 @@ class Cost:
                 await asyncio.sleep(1)
 
     def flat(self, name: str) -> dict[str, float]:
-        """Return the memory of a program: after a minute of warming up, at the end, at most."""
+        """Return the memory of a program in MB: after a minute of warming up, at the end, and the maximum."""
         samples = self.rss.get(name) or [0.0]
         warm = samples[min(60, len(samples) // 4)]
         return {"warm": round(warm, 1), "end": round(statistics.median(samples[-5:]), 1), "max": round(max(samples), 1)}
 
 
 def programs_of(var: Path) -> dict[int, str]:
-    """Return the programs of the Exhibit whose data is in a folder: web, worker (all of them together), others."""
+    """Return the processes (pid -> `web` or `workers`) of the Exhibit whose data is in a folder."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -405,7 +405,7 @@ async def _tried(load: Load, room: dict[str, Any], content: bytes, number: int) 
 
 
 async def _all_heard(load: Load) -> None:
-    """Wait a while for events that are still on their way."""
+    """Wait until all clients have received all notes, at most GRACE_S seconds."""
     until = time.monotonic() + GRACE_S
     while time.monotonic() < until:
         if all(note in p.heard for note, (room, _) in load.written.items() for p in load.people if p.room == room):
@@ -414,7 +414,7 @@ async def _all_heard(load: Load) -> None:
 
 
 def result(load: Load, cost: Cost, told: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
-    """Count by the clients' own ids: each note that was stored must reach each member of its room once."""
+    """Count lost and doubled notes by the writers' ids: each stored note must reach each member of its room once."""
     lost = doubled = 0
     late = []
     for note, (room, own) in load.written.items():

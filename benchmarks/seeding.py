@@ -25,7 +25,7 @@ made = seeding.seed(**{sizes})
 print("RESULT" + json.dumps(seeding.fetch(made)))
 """
 OBSERVATIONS = 12
-"""Number of observations of a room: the first seven, and what else stands out."""
+"""Number of observations of a room: the seven shown first, and further ones."""
 PAGES = ("room", "evidence", "notes", "plan", "status", "members", "activity", "case", "questions")
 _REPORT = {
     "verdict": {"state": "cause", "sentence": "New server processes wait up to 2.47 s.", "support": "good", "rules": []},

@@ -164,7 +164,7 @@ def measure(running: Served, rows: int) -> dict[str, Any]:
 
 
 def overview_bytes(var: Path) -> int:
-    """Return the bytes of the overviews that the worker made; 0 would mean that everything was drawn from the rows."""
+    """Return the bytes of the overviews that the worker made; 0 means that the lanes were drawn from the rows."""
     return sum(file.stat().st_size for file in var.glob("evidence/*/cache/overview/*/*.parquet"))
 
 

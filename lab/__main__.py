@@ -88,7 +88,7 @@ def write_truth(incident: Incident, folder: Path) -> None:
 
 
 def write_healthy_truth(made: Healthy, folder: Path) -> None:
-    """Write the truth that nobody may be blamed, before anything is recorded."""
+    """Write the truth of healthy programs, that there is no cause, before anything is recorded."""
     said = f"recorded by python -m lab --healthy {made.name}, on a machine that others used too"
     write(folder / made.name / "truth.yaml", {"source": said, "healthy": True}, made.about)
 
@@ -113,9 +113,9 @@ def record(incident: Incident, folder: Path, patience_s: float, runs: Sequence[b
 
 
 def _still_calm(since: tuple[int, int], out: Path) -> float:
-    """Return how idle the machine was during the recording.
+    """Return the percentage of idle processor time during the recording.
 
-    Raises Missing, and the recording is dropped, if others used the machine.
+    If other programs used the machine, delete the recording and raise Missing.
     """
     idle = idle_pct(since)
     if idle < CALM_PCT:
@@ -174,7 +174,7 @@ def _alone(name: str, out: Path, patience_s: float) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 0, or 1 if something could not be produced here."""
+    """Run the command; return 0, or 1 if a recording was not possible on this machine."""
     parser = argparse.ArgumentParser(prog="python -m lab", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--out", type=Path)

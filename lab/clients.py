@@ -28,8 +28,8 @@ BURNER = "while True: pass"
 def caller_queues(stage: Scene) -> None:
     """Run the caller's program beside twelve others on two processors.
 
-    The twin sleeps between two questions and is watched alone, because vmstat would show everybody else on this
-    machine.
+    The twin's program sleeps between two requests. Only pidstat records it, because vmstat would show all programs of
+    this machine.
     """
     needs("vmstat", "pidstat", "lscpu")
     caller = stage.start(stage.script("caller.py", CALLER if stage.bad else "import time\nwhile True: time.sleep(0.1)"))

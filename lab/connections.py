@@ -14,7 +14,7 @@ from lab.lines import FAR, NEAR, hosts
 from lab.scene import Scene, needs
 
 TRACE = ("strace", "-f", "-yy", "-tt", "-T")
-"""Trace command; it prints the addresses of both ends of a socket, which tie the two traces."""
+"""Trace command; it prints the addresses of both ends of a socket, by which the two traces are joined."""
 
 ORDERS = """
     import os, socket, sys

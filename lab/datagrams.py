@@ -1,4 +1,4 @@
-"""Incident of a collector of datagrams that takes them more slowly than they come."""
+"""Incident of a collector that reads datagrams more slowly than they arrive."""
 
 from __future__ import annotations
 

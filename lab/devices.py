@@ -39,8 +39,8 @@ class Device:
 
 
 def _own_mounts() -> None:
-    """Leave the common mount namespace: a namespace created meanwhile would keep our mounts, and so their devices, in
-    use.
+    """Move this process to a mount namespace of its own, because another namespace created meanwhile would copy our
+    mounts and keep their devices in use.
     """
     if ctypes.CDLL(None, use_errno=True).unshare(0x00020000):
         raise Missing("no mount namespace of its own")
@@ -48,7 +48,7 @@ def _own_mounts() -> None:
 
 
 def _insist(line: Sequence[str]) -> None:
-    """Undo something that may still be in use for a moment: what was written has to reach the device first."""
+    """Repeat a command that releases a device until it succeeds: written pages must reach the device first."""
     for _ in range(40):
         if not subprocess.run(line, check=False, capture_output=True, timeout=30).returncode:
             return
@@ -133,7 +133,7 @@ LOADER = """
 
 
 def dirty_pages(stage: Scene) -> None:
-    """Let a loader write to a file system on a slow device; the kernel keeps only a limited amount of it dirty."""
+    """Let a loader write to a file system on a slow device; the kernel limits the amount of dirty pages."""
     needs("ps")
     with device(stage) as disk:
         _run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk.path)

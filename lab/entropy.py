@@ -10,7 +10,7 @@ DRAWS = "shuf -n 3 -i 1-49"
 
 
 def young_machine(stage: Scene) -> None:
-    """Draw as soon as the machine runs; the twin draws a second time, after the first draw has waited."""
+    """Read random numbers as soon as the machine runs; the twin reads them again, after the first read has waited."""
     once_before = "" if stage.bad else f"{DRAWS} >/dev/null\n"
     guest(stage, f"{once_before}strace -f -ttt -T -o strace.txt {DRAWS} >/dev/null", {})
 

@@ -106,7 +106,7 @@ def pg_connects(stage: Scene) -> None:
 
 
 def pg_parallel(stage: Scene) -> None:
-    """Run a parallel query: the leader and its workers wait for each other as they should."""
+    """Run a parallel query: leader and workers wait for each other by design."""
     server = postgres(stage, "min_parallel_table_scan_size=0", "parallel_setup_cost=0", "parallel_tuple_cost=0")
     server.sql("create table t as select i, md5(i::text) as s from generate_series(1, 60000) i")
     talk = f"( sleep 2; echo 'set max_parallel_workers_per_gather = 2; select count(distinct s) from t;'; sleep 3 ) | {' '.join(server.client('psql', '-q'))}"

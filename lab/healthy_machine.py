@@ -17,7 +17,7 @@ BURN = """
 
 
 def _watched(stage: Scene, *tools: str, seconds: int = 6) -> None:
-    """Let several tools print in parallel."""
+    """Run several tools in parallel and store their output."""
     commands = {
         "vmstat": ["vmstat", "-w", "1", str(seconds + 1)],
         "mpstat": ["mpstat", "-P", "ALL", "1", str(seconds)],

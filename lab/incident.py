@@ -21,8 +21,8 @@ class Incident:
     `truth` holds keys of a case's truth.yaml (layer, hypothesis, rules, forbidden_layers ...). `said` holds keys of its
     case.yaml (symptom, statements ..., `at`: the host of each file, `interval`: its seconds) for the bad run;
     `said_healthy` those for the twin, which has the same programs and no cause. `calm` means that the recording holds
-    counters of the whole machine: it waits until others leave the processors alone, and a twin during which they did
-    not is thrown away.
+    counters of the whole machine: it starts when the processors are idle, and a twin is deleted if other programs used
+    them meanwhile.
     """
 
     name: str
@@ -40,9 +40,8 @@ class Healthy:
     their own.
 
     `calm` means that the recording holds counters of the whole machine: it is made only while processors are idle, and
-    thrown away if others used them meanwhile, because it would not be healthy. `said` holds keys of its case.yaml; as
-    in a real room somebody complains (`COMPLAINT`), or complains about seconds that are not in this evidence
-    (`ELSEWHERE`).
+    deleted if other programs used them meanwhile, because it would not be healthy. `said` holds keys of its case.yaml:
+    a complaint as in a real room (`COMPLAINT`), or one about a time outside of this evidence (`ELSEWHERE`).
     """
 
     name: str

@@ -20,7 +20,8 @@ WALK = """
             held[place] = 1
         print(time.monotonic() - began, flush=True)
 """
-"""Program that walks over memory and prints how long each pass took; the first pass gets the pages."""
+"""Program that writes to each page of its memory in turn and prints the seconds of each pass; the first pass allocates
+the pages."""
 
 SIEVE = """
     import mmap, sys, time
@@ -34,8 +35,8 @@ SIEVE = """
     open("/sieve.done", "w").close()
     time.sleep(100)
 """
-"""Program that takes memory in small pages (MADV_NOHUGEPAGE) and frees every second one: much is free, but nothing
-contiguous.
+"""Program that allocates memory in small pages (MADV_NOHUGEPAGE) and frees every second one, so that the free memory is
+not contiguous.
 """
 
 MARK = "date '+zzz ***%a %b %e %H:%M:%S %Z %Y'"
@@ -43,7 +44,7 @@ THP = "/sys/kernel/mm/transparent_hugepage"
 
 
 def _passes(stage: Scene) -> list[float]:
-    """Take the program's own times out of the evidence and return them. Raises Missing if it made no pass."""
+    """Remove the file of the program's own times from the evidence; return the times (s). Raises Missing without any."""
     said = stage.out / "passes"
     passes = [float(x) for x in said.read_text(encoding="ascii").split()]
     said.unlink()
@@ -90,7 +91,7 @@ def full_node(stage: Scene) -> None:
 
 
 def _huge_pages(stage: Scene, enabled: str, defrag: str) -> float:
-    """Let a program take 300 MB where free memory is fragmented; return how long its first touch of it took, in s."""
+    """Let a program allocate 300 MB while free memory is fragmented; return the seconds of its first pass over them."""
     play = f"""
         echo {enabled} > {THP}/enabled
         echo {defrag} > {THP}/defrag

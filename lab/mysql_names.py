@@ -36,7 +36,7 @@ CALLER = """
 
 
 def names_at_login(stage: Scene) -> None:
-    """Connect from ten addresses, none of which is in the cache of names."""
+    """Connect from ten addresses, none of which is in the server's host cache."""
     needs("unshare", "setpriv", "mariadbd", "mariadb", "mariadb-install-db")
     stage.work.chmod(0o777)
     data, own = stage.work / "data", ["setpriv", "--reuid", "mysql", "--regid", "mysql", "--init-groups"]

@@ -34,7 +34,7 @@ POSTINGS = """
 
 
 def _psql(stage: Scene, file: str, *statements: str, options: tuple[str, ...] = ()) -> None:
-    """Append what psql prints, its notices included, as it stands on a terminal."""
+    """Append the output of psql and its notices to a file, as a terminal shows them."""
     said = [word for statement in statements for word in ("-c", statement)]
     argv = ["psql", "-X", "-h", str(stage.work / "run"), "-U", "exhibit", "-d", "postgres", *options, *said]
     with (stage.out / file).open("ab") as into:

@@ -39,7 +39,7 @@ def cpu_hog(stage: Scene) -> None:
 
 
 def stalled(stage: Scene) -> None:
-    """Run for longer than a minute: the pressure shares cover the last minute, and what came before must have faded."""
+    """Run for longer than a minute, because the pressure shares cover the last minute, which must be this run only."""
     files = [f"/proc/pressure/{name}" for name in ("cpu", "io", "memory")]
     if not os.access(files[0], os.R_OK):
         raise Missing("no /proc/pressure")

@@ -44,7 +44,7 @@ class Missing(RuntimeError):
 
 @dataclass
 class Scene:
-    """One run of one incident. With `bad` it has the cause, its twin has not; evidence goes to `out`."""
+    """One run of one incident: the run with the cause (`bad`), or the twin without it. Evidence is written to `out`."""
 
     out: Path
     bad: bool
@@ -156,7 +156,7 @@ def plain() -> Mapping[str, str]:
 
 @contextlib.contextmanager
 def scene(out: Path, *, bad: bool) -> Iterator[Scene]:
-    """Open a scene; whatever happens, no process of it survives."""
+    """Open a scene; at its end, also after an error, all its processes are killed."""
     out = out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="incident-") as work:

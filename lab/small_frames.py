@@ -1,4 +1,4 @@
-"""Incident of a path with a link that takes no large packets, behind a router whose notices of it are lost.
+"""Incident of a path with a link of small MTU behind a router whose ICMP messages about it are lost.
 
 The hosts are network namespaces, as in `lines`; the router is a third one between them.
 """
@@ -30,7 +30,7 @@ UPLOADS = """
 
 
 def routed(stage: Scene, link_mtu: int) -> Line:
-    """Return two hosts with a router between them that drops its own notices of packets that are too large."""
+    """Return two hosts with a router between them that drops its own ICMP messages about packets that are too large."""
     line = hosts(stage)
     router = stage.start(["unshare", "-n", "sleep", "58"]).pid
     time.sleep(0.3)

@@ -1,4 +1,4 @@
-"""Incident on a real Redis: a job looks through all keys, and every other client waits meanwhile."""
+"""Incident on a real Redis: a job searches all keys, and every other client waits meanwhile."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ CASES = Path("tests/cases")
 SEEDS = Path("incidents/sample")
 CASE = "case.yaml"
 NO_EVIDENCE = {".json", ".md", ".yaml"}
-"""What lies beside samples and cases and is about them."""
+"""Suffixes of files beside samples and cases that are not evidence."""
 SIDE_BY_SIDE = 2
 FILES_A_CALL = 60
 WAIT_S = 1800
@@ -45,7 +45,7 @@ def record_parsers(checkout: Path, python: str, evidence: Path, out: Path, every
 def record_rules(checkout: Path, python: str, evidence: Path, out: Path, every: int) -> dict[str, int]:
     """Judge every seed and case, and all samples of a kind as one more case; return how many there were.
 
-    This takes longest, so a recording that was cut short is gone on with.
+    This takes longest, so an interrupted recording is continued.
     """
     cases = sorted(path.parent.relative_to(evidence) for path in _case_files(evidence))[::every]
     kinds = _by_folder(evidence, CORPUS, every)
@@ -86,7 +86,7 @@ def _calls(evidence: Path, every: int) -> Iterator[list[Path]]:
 
 
 def _run(checkout: Path, python: str, package: str, evidence: Path, files: Iterable[Path]) -> tuple[int, str, str]:
-    """Run a command of the checkout; what it prints names files by their paths in a checkout."""
+    """Run a command of the checkout; return status, output (paths relative to a checkout) and error output."""
     before = "" if evidence == checkout else f"{evidence}/"
     done = subprocess.run(
         ["nice", "-n", "10", python, "-m", package, "--json", *(f"{before}{file}" for file in files)],
@@ -101,13 +101,13 @@ def _run(checkout: Path, python: str, package: str, evidence: Path, files: Itera
 
 
 def _side_by_side(ask: Callable[[Asked], Said], these: Iterable[Asked]) -> Iterator[Said]:
-    """Ask some at a time; yield the answers in the order of the questions."""
+    """Call `ask` for each item, SIDE_BY_SIDE at a time; yield the results in the order of the items."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
         yield from threads.map(ask, these)
 
 
 def _whole_lines(out: Path) -> list[Json]:
-    """Return what an earlier run wrote; its last line may have been cut."""
+    """Return the complete lines that an earlier run wrote; its last line may have been cut."""
     if not out.is_file():
         return []
     with out.open(encoding="utf-8") as lines:  # not splitlines(): JSON may hold other ends of lines

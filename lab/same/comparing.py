@@ -1,7 +1,7 @@
-"""Compare two recordings: every difference as place, old, new.
+"""Compare two recordings: each difference has a place, the old and the new value, and a sort.
 
-Three sorts: a *fault* is a difference that nothing allows. With `words`, another text for people is a *word*, if the numbers
-in it are the same; with `spaces`, a space between two inline elements that came or went is a *space*.
+The sorts: *fault*, a difference that is not allowed; *word* (if `words` are allowed), another text for people with the
+same numbers; *space* (if `spaces` are allowed), an added or removed space between two inline elements.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, Literal
 from lab.same.plain_page import SPACE
 
 IGNORED = {"parsers": frozenset({"seconds"}), "rules": frozenset({"seconds"}), "pages": frozenset({"seconds"})}
-"""Keys of the JSON, from its top, that hold how long the run took. `[]` stands for any place of a list."""
+"""Paths of JSON keys that hold the duration of the run; `[]` is any index of a list."""
 WORD_KEYS = frozenset(
     "title headline expert manager sentence because against remedy contraindications false_positives verify reason label"
     " cause missing text needs who note hint about explanation help summary".split()
 )
 """Keys of the JSON whose texts are written for people."""
 NO_WORDS = ("citations",)
-"""Below these keys every text is evidence."""
+"""Keys below which every text is evidence, not a text for people."""
 WORD_ATTRIBUTES = frozenset("title aria-label placeholder alt data-help content".split())
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 ATTRIBUTE = re.compile(r"""\s([\w:-]+)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
@@ -106,7 +106,7 @@ def _lines(file: Path) -> int:
 def _of_json(
     where: str, path: str, old: Any, new: Any, allowed: Allowed, ignored: frozenset[str]
 ) -> Iterator[Difference]:
-    """Compare two JSON values; `path` of the first is empty, `a.b[].c` is a key below a list."""
+    """Compare two JSON values; `path` is the place of the values, such as `a.b[0].c`, empty for the whole."""
     if old == new or re.sub(r"\[\d+\]", "[]", path.removeprefix("said").lstrip(".")) in ignored:
         return
     if isinstance(old, dict) and isinstance(new, dict):
@@ -131,7 +131,7 @@ def _of_json(
 
 
 def _reworded(old: Any, new: Any) -> bool:
-    """Tell whether two values are texts with the same numbers in them."""
+    """Return whether two values are texts that contain the same numbers."""
     if not isinstance(old, str) or not isinstance(new, str):
         return False
     return sorted(NUMBER.findall(old)) == sorted(NUMBER.findall(new))
@@ -157,7 +157,7 @@ def _seen(page: str | None) -> str:
 
 
 def _of_lines(at: str, old: list[str], new: list[str], allowed: Allowed) -> Iterator[Difference]:
-    """Compare the lines of two pages; what stands in the same place is compared word for word."""
+    """Compare the lines of two pages, exactly or, if `words` are allowed, by `_reworded_lines`."""
     shape = [_shape(line) if allowed.words else line for line in old]
     other = [_shape(line) if allowed.words else line for line in new]
     if allowed.words:
@@ -180,7 +180,7 @@ def _plain_lines(
 def _reworded_lines(
     at: str, old: list[str], new: list[str], shape: list[str], other: list[str], allowed: Allowed
 ) -> Iterator[Difference]:
-    """Compare pages whose texts may differ: elements are matched by their shape, texts by their place between elements."""
+    """Compare pages whose texts may differ: match elements by their shape, texts by their position between elements."""
     for sign, a, b, c, d in difflib.SequenceMatcher(None, shape, other, autojunk=False).get_opcodes():
         if sign == "equal":
             for n in range(b - a):
@@ -192,7 +192,7 @@ def _reworded_lines(
 
 
 def _shape(line: str) -> str:
-    """Return what of a line must stay when texts may change: its element and those attributes that are no texts."""
+    """Return the part of a line that must be equal if texts may differ: its element without texts in attributes."""
     if line.startswith('"'):
         return '"'
     return ATTRIBUTE.sub(lambda a: f" {a[1]}" if a[1] in WORD_ATTRIBUTES else a[0], line)
@@ -207,7 +207,7 @@ def _sort(old: str | None, new: str | None, allowed: Allowed) -> Sort:
 
 
 def _bare(line: str | None) -> str:
-    """Return a line without the spaces at its edges; a line of a single space is as none."""
+    """Return a line without spaces at its ends; "" for None and for a text of only spaces."""
     if line is None or not line.startswith('"'):
         return line or ""
     body = line[1:].strip(SPACE)
@@ -215,12 +215,12 @@ def _bare(line: str | None) -> str:
 
 
 def _edges(line: str) -> tuple[bool, bool]:
-    """Tell whether a text begins and ends with a space, which keeps it apart from its neighbours."""
+    """Return whether a text begins with a space, and whether it ends with one (spaces separate inline elements)."""
     return line.startswith(f'"{SPACE}'), line.endswith(SPACE)
 
 
 def _element(lines: list[str], place: int) -> str:
-    """Name the element that a line stands in or is, from the outermost in: `main > section#verdict > p.say`."""
+    """Return the path of the element that a line is or belongs to: `main > section#verdict > p.say`."""
     open_now: list[str] = []
     for line in lines[: place + 1]:
         if open_now and open_now[-1].startswith("!") and line.startswith("<"):

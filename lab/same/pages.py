@@ -1,8 +1,8 @@
 """Record the pages of the five sample rooms of a running Exhibit, as a browser without scripts gets them.
 
-Every address is followed that a page of the room names in a link, a source, an `hx-get` or a `data-` attribute. General pages
-are recorded if a page of a room leads to them; what is linked only by those is not followed. Style sheets, scripts and
-pictures that pages load are recorded by the hash in their names: with the same page and the same files, a browser draws the same.
+Every address in a link, a source, an `hx-get` or a `data-` attribute of a page of the room is followed. General pages
+are recorded if a page of a room links to them; links on general pages are not followed. Style sheets, scripts and
+pictures are recorded by the hash in their names, because equal pages with equal files look the same in a browser.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from tests.served import served
 SAMPLES = ("001", "000", "002", "003", "004")
 PASSWORD = "correct horse battery staple"
 QUIET_S = 12.0
-"""A room counts as judged when its page has not changed for so long."""
+"""Seconds without a change of its page after which a room counts as judged."""
 JUDGED_S = 600.0
 MOST_PAGES = 900
-"""Pages of one room; the addresses beyond are counted."""
+"""Maximum number of recorded pages of one room; further addresses are only counted."""
 MOST_QUERIES = 20
-"""Addresses of one room that differ in their query only, such as the thresholds of each rule; the rest is counted."""
+"""Maximum number of recorded addresses that differ only in their query, such as the thresholds of each rule; further
+ones are only counted."""
 ASKED_BY_SCRIPTS = (
     "timeline/data?frame=A",
     "timeline/picture.svg?frame=A",
     "timeline/rows.csv?frame=A",
 )
-"""Addresses below a room that no page names, because scripts put them together."""
+"""Addresses below a room that scripts build, so that no page contains them."""
 LEFT_OUT = re.compile(r"/stream$|/logout/|^/admin/|^/static/|/uploads/$|/here/$")
-"""Never ends, ends the session, is not ours, or is no page."""
+"""Addresses that are not fetched: endless streams, the logout, Django's admin, and others that are no page."""
 ADDRESSES = re.compile(r"""\s(?:href|src|hx-get|data-[a-z-]+)="(/[^"\s]*|\?[^"\s]*)\"""")
 
 
@@ -130,7 +131,7 @@ def _open(visitor: Visitor, number: str, placeholders: Placeholders) -> str:
 
 
 def _save_room(visitor: Visitor, room: str, general: dict[str, None], out: Path, placeholders: Placeholders) -> int:
-    """Save every page that the room leads to; collect general addresses; return how many pages were too many."""
+    """Save every page that the room links to; add general addresses to `general`; return how many were skipped."""
     slug = room.strip("/").rpartition("/")[2]
     found = dict.fromkeys([room, f"/api/rooms/{slug}/report.json", *(room + more for more in ASKED_BY_SCRIPTS)])
     queries = Counter(_path(address) for address in found)
@@ -163,7 +164,7 @@ def _path(address: str) -> str:
 
 
 def _named(answer: Answer, address: str) -> list[str]:
-    """Return the addresses that a page names, in the order of the page."""
+    """Return the addresses in a page, in the order of the page."""
     if answer.kind != "text/html":
         return []
     named = []
@@ -175,7 +176,7 @@ def _named(answer: Answer, address: str) -> list[str]:
 
 
 def _save(answer: Answer, address: str, out: Path, placeholders: Placeholders) -> None:
-    """Write one answer as text: elements of a page, keys of JSON, lines of a text; of anything else only its kind."""
+    """Write an answer as text: elements of a page, keys of JSON, lines of a text; for others only status and type."""
     here = placeholders.replace(address)
     head = f"{here}\n{answer.status} {answer.kind} {placeholders.replace(answer.address)}\n"
     if answer.kind in ("text/html", "image/svg+xml"):

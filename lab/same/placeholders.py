@@ -1,4 +1,4 @@
-"""Replace what differs between two runs of the same code: clocks, tokens, addresses, and what workers did in which order."""
+"""Replace values that differ between two runs of the same code: times, tokens, addresses, the order of jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 STAMP = re.compile(r"(?<!\d)(20\d\d)-(\d\d)-(\d\d)([T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:UTC|Z)|\+00:00)?)?")
 AHEAD = timedelta(days=400)
-"""Dates from the day before the recording to so many days after it are dates of the recording; no evidence is so young."""
+"""Dates from the day before the recording to this long after it are replaced; dates in the evidence are older."""
 TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|"X-CSRFToken": "|X-CSRFToken&quot;: &quot;)\w+')
 COUNTER = re.compile(r'(data-(?:seq|evaluation)=")\d+')
 HASHED = re.compile(r"(/static/[\w./-]+?)\.([0-9a-f]{12})(\.\w+)")
@@ -16,20 +16,20 @@ TIME = re.compile(r"<time\b[^>]*>.*?</time>", re.DOTALL)
 TOOK = re.compile(r'(data-label="Time to verdict">)\s*\d+ (?:s|min)\b')
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 ORDER_OF_WORK = re.compile(r'(<p\b[^>]*\bid="changed"[^>]*>).*?(</p>)', re.DOTALL)
-"""What a page says about the way to the present verdict: it depends on how many files were read when judging began."""
+"""Text about earlier verdicts of the room: it depends on the number of files that were read when judging began."""
 HASHES = (
     re.compile(r'(<td class="sha" title=")[0-9a-f]{64}(">)[0-9a-f]+'),  # of an entry of the activity and all before it
     re.compile(r'("exhibit-content-sha256" content=")[0-9a-f]{64}()'),
     re.compile(r"(SHA-256 of this content: `)[0-9a-f]{64}()"),
     re.compile(r'(\binputs <span class="hash">)[0-9a-f]{64}()'),  # of a case, with the folders that hold its evidence
 )
-"""Hashes over something that holds a moment or a folder of the recording."""
+"""Hashes of contents that include a time or a folder of the recording."""
 
 
 class Placeholders:
-    """What to replace in one recording. `slugs`: slug of each room and the name that stands for it.
+    """Replacements of one recording.
 
-    `static`: the files that the pages loaded, with the hash of the content that their names carried.
+    `slugs`: slug of each room -> its placeholder. `static`: each file that the pages loaded -> the hash in its name.
     """
 
     def __init__(self, began: datetime, url: str) -> None:
@@ -49,7 +49,7 @@ class Placeholders:
         return STAMP.sub(self._stamp, text.replace(self.url, "http://EXHIBIT"))
 
     def replace_page(self, page: str) -> str:
-        """Replace what `replace` does, and tokens, counters, hashes of files and the order of work."""
+        """Replace the same as `replace`, and tokens, counters, hashes of files and the text about the order of work."""
         page = TIME.sub(self._time, page)
         page = ORDER_OF_WORK.sub(r"\1CHANGED\2", page)
         page = TOKEN.sub(r"\1TOKEN", UUID.sub("UUID", page))
@@ -59,7 +59,7 @@ class Placeholders:
         return self.replace(page)
 
     def replace_json(self, value: Any) -> Any:
-        """Replace what `replace` does in every text of a JSON value, and numbers that count seconds up to the recording."""
+        """Apply `replace` to every text in a JSON value, and replace numbers that are times of the recording."""
         if isinstance(value, dict):
             return {self.replace(key): self.replace_json(one) for key, one in value.items()}
         if isinstance(value, list):
@@ -79,6 +79,6 @@ class Placeholders:
         return "NOW" if found[4] and days in (-1, 0, 1) else f"TODAY{days:+d}" if days > 1 else "TODAY"
 
     def _time(self, found: re.Match[str]) -> str:
-        """Replace a whole `time` element if it names a moment of the recording: its text may be a time without a date."""
+        """Replace a `time` element with a date of the recording as a whole: its text may be a time without a date."""
         stamp = STAMP.search(found[0])
         return "<time>NOW</time>" if stamp and self._stamp(stamp) != stamp[0] else found[0]

@@ -1,7 +1,7 @@
-"""A page as lines: one an element, an end or a text, so that two pages can be compared and their differences read.
+"""Convert a page to lines, one for each start tag, end tag or text, so that differences of two pages can be read.
 
-White space is collapsed as a browser does it. A space is written as `␣` at the begin or end of a text where it can be seen,
-that is between inline elements; beside a block it is dropped. In `pre` and `textarea` all white space stays.
+White space is collapsed as in a browser. At the beginning or end of a text, a space is written as `␣` if it is visible,
+that is between inline elements; beside a block it is removed. In `pre` and `textarea` all white space stays.
 """
 
 from __future__ import annotations

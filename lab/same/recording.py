@@ -52,7 +52,7 @@ def _about(out: Path) -> dict[str, Any]:
 
 
 def _note(out: Path, about: dict[str, Any]) -> None:
-    """Write what is known of a recording; what is there stays, for another process may record another section."""
+    """Add entries to the file about a recording; others stay, because another process may record another section."""
     (out / ABOUT).write_text(json.dumps(_about(out) | about, indent=1) + "\n", encoding="utf-8")
 
 
