@@ -171,7 +171,7 @@ def timed(action: Callable[[], object]) -> float:
 
 
 def least(told: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the fastest of several readings of one file, with the smallest CPU and the highest peak of them all."""
+    """Return the fastest of several readings of one file, with the smallest CPU time and highest peak among them."""
     best = min(told, key=lambda t: t["wall_s"])
     return best | {
         "cpu_s": min(t["cpu_s"] for t in told),

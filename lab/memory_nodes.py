@@ -44,7 +44,7 @@ THP = "/sys/kernel/mm/transparent_hugepage"
 
 
 def _passes(stage: Scene) -> list[float]:
-    """Remove the file of the program's own times from the evidence; return the times (s). Raises Missing without any."""
+    """Remove the file of the program's own times from the evidence; return the times (s). Raises Missing if empty."""
     said = stage.out / "passes"
     passes = [float(x) for x in said.read_text(encoding="ascii").split()]
     said.unlink()

@@ -1,4 +1,4 @@
-"""What the modules of `parsers/formats` declare: kinds, the formats that read them, counters, and claims on a file."""
+"""Declarations of the modules of `parsers/formats`: kinds, the formats that read them, counters, claims on a file."""
 
 from __future__ import annotations
 

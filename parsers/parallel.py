@@ -56,7 +56,7 @@ def processes(limits: Limits) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """What all runs of a part share.
+    """Facts that all runs of a part share.
 
     `module`: name of the format's module, the only one that a worker imports. `own`: patterns of its kind's own lines.
     `rate`: share of lines in the head that match them, if the part is watched, else None.

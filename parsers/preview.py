@@ -28,8 +28,8 @@ _LEFT_OUT = ("part", "line_end", "raw")
 class Preview:
     """Result of reading the first lines: line account, row counts by table, first rows of the fullest table as texts.
 
-    `first_at` is the first time of the first wall clock, as local time. `error` says why the lines cannot be read with
-    these hints.
+    `first_at` is the first time of the first wall clock, as local time. `error` is the reason if the lines cannot be
+    read with these hints.
     """
 
     hints: Hints

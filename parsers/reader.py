@@ -1,7 +1,7 @@
 """The parent's side of the process that reads files: start it, send requests, pass progress on, kill it. Imports no
 Polars.
 
-What strangers wrote is parsed in a child (`parsers.reader_child`) with limits of memory and time and no network. A file
+Files from outside are parsed in a child (`parsers.reader_child`) with limits of memory and time and no network. A file
 that exceeds them, or breaks the child, costs one reading; the next one gets a new child. One child reads many files,
 since loading the formats takes longer than reading a small file.
 """
@@ -78,7 +78,7 @@ class DiskFull(Exception):
 class Outcome:
     """Result of a reading: `report` is the JSON object of the command line, None if nothing is known about the file.
 
-    `misfits` says which named kinds did not fit. `cut_off`: the text stops in the middle of a line.
+    `misfits` are the named kinds that did not fit. `cut_off`: the text stops in the middle of a line.
     """
 
     report: dict[str, Any] | None
@@ -122,7 +122,7 @@ class Reader:
         """Kill the child and the processes that help it; a second call does nothing."""
         process, self._process = self._process, None
         if process is not None:
-            with contextlib.suppress(ProcessLookupError):  # it has ended and left nobody
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and no helper is left
                 os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.communicate()

@@ -1,8 +1,8 @@
 """The child process that reads files: `python -m parsers.reader_child MB [FOLDER ...]`. It reads and answers JSON lines,
 and may be killed.
 
-It says {"fences": {name: whether it holds}} at once, and {"ready": true} when it can read. A request is {"path",
-"hints", "out", "processes", "known", "name", "sha256", "cpu_s"}. While it reads, the child says {"progress": [lines,
+It writes {"fences": {name: whether it holds}} at once, and {"ready": true} when it can read. A request is {"path",
+"hints", "out", "processes", "known", "name", "sha256", "cpu_s"}. While it reads, it writes {"progress": [lines,
 bytes, bytes_total]}; the last answer is {"end": {...}} with `report` (the JSON object of the command line, null if
 nothing is known), `error` ({"type", "text"} or null), `misfits`, `cut_off`; or with `fault` ({"type", "trace"}) after an
 error of ours, `large` where memory was not enough, or `full` where the disk was.

@@ -782,7 +782,7 @@ def _new_part(what: Plan, part: int, chosen: _Chosen | None) -> PartAccount:
     marked: dict[str, str | None] = {"command": lead.command, "host": lead.host, **what.said}
     system = what.hints.os
     if form and not system:
-        # A dialect with a system's name belongs to that system; otherwise only a format of a single system tells.
+        # A dialect with a system's name is of that system; otherwise only a format of a single system shows it.
         system = form.variant if form.variant in form.systems else form.systems[0] if len(form.systems) == 1 else None
     return PartAccount(
         part=part,

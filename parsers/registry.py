@@ -83,7 +83,7 @@ def rank(head: Head, command: str | None = None, kinds: Collection[str] | None =
     """Collect the claims of all formats, or of those of some kinds, on a head; strongest first, ties by kind and
     variant.
 
-    A command at a prompt above the lines makes a claim stronger; a format may also compare the lines with what it asks for.
+    A command at a prompt above the lines makes a claim stronger; a format may also compare the lines with its options.
     """
     ranked = []
     if command and head.command != command:

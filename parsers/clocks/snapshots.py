@@ -1,6 +1,6 @@
 """Read time marks between snapshots of one tool: collectors' `zzz ***` and `zzz <` lines, and bare `date` lines.
 
-What stands below a mark was taken at its time: the stamp is the start of the snapshot. Wall clock, in seconds since
+The lines below a mark were recorded at its time: the stamp is the start of the snapshot. Wall clock, in seconds since
 `times.WALL_BASE`; the zone's name is kept as printed, and since names are ambiguous (IST, CST) it is not an offset.
 """
 

@@ -2,7 +2,7 @@
 
 A part may hold several captures of the same counters (a collector's file, `before` and `after` in one paste). A new
 sample begins where the part's first counter comes again. `delta` is the growth since the sample before; if a counter
-fell, it has wrapped or its host was restarted, and nothing on the line says which: NULL, with a note.
+fell, it has wrapped or its host was restarted; the line does not show which, so `delta` is NULL, with a note.
 """
 
 from __future__ import annotations

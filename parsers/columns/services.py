@@ -29,4 +29,4 @@ SERVICES = {
     "postgresql": 5432,
     "http-alt": 8080,
 }
-"""Ports that tools print by name where nobody said -n; 1521 is registered as ncube-lm."""
+"""Ports that tools print by name unless -n was used; 1521 is registered as ncube-lm."""

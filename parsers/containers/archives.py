@@ -89,7 +89,7 @@ class Member:
     """A file inside a container.
 
     `path` is the archive's name for it, with `!` before each nested one. The stream is valid until the next member is
-    requested. `damage` says, after the stream was read to its end, that the packed data ended early.
+    requested. After the stream was read to its end, `damage` has words if the packed data are damaged or end early.
     """
 
     path: str
@@ -150,7 +150,7 @@ def open_members(path: Path, name: str | None = None, caps: Caps | None = None) 
 def unsqueezed(stream: IO[bytes], kind: str, size: int, name: str, caps: Caps) -> _Counted:
     """Return the bytes of one compressed stream of `size` bytes (`gzip`, `zstd` ...), counted against the caps.
 
-    Containers inside stay as they are. Reading raises LimitExceeded; `damage` of the result says whether it ended early.
+    Containers inside are not opened. Reading raises LimitExceeded; `damage` of the result shows whether it ended early.
     """
     return _Counted(_DECOMPRESS[kind](stream), _Opening(caps, max(size, 1), name), name)
 

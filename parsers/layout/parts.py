@@ -185,7 +185,7 @@ def plan(known: Sequence[PartHint], hints: Hints) -> list[Plan]:
 
 
 Heartbeat = Callable[[], None]
-"""Callback that long work calls regularly, to show that it goes on; it may raise to stop the work."""
+"""Callback that long work calls regularly as a sign of progress; it may raise to stop the work."""
 
 
 def no_heartbeat() -> None:
@@ -326,7 +326,7 @@ def _between(scan: _Scan, line_from: int, behind: int, hints: Hints) -> list[Pla
             break
         apart = np.concatenate([[True], scan.blank | scan.fence])[shown : behind - first]
         walls = np.flatnonzero(scan.fence[shown : behind - first] | (scan.prose[shown : behind - first] & apart))
-        # The output of a command goes on to the next fence or to a sentence behind a blank line.
+        # The output of a command extends to the next fence or to a sentence after a blank line.
         end = first + shown + int(walls[0]) if len(walls) else behind
         if first + shown > at:
             plans.append(Plan(None, at, first + shown - 1, hints, behind=scan.offset(first + shown)))
@@ -754,7 +754,7 @@ def _joined(scan: _Scan, regions: list[Region]) -> list[Region]:
     """Join excerpts of one output into one region if their format can tell; the words between them stay prose inside
     it.
 
-    A prompt begins another run of the tool, whatever its lines say.
+    A prompt begins another run of the tool, even if its format would join the excerpts.
     """
     joined: list[Region] = []
     for region in regions:
@@ -777,7 +777,7 @@ def _joined(scan: _Scan, regions: list[Region]) -> list[Region]:
 
 @cache
 def _continues() -> dict[str, Callable[[list[str], list[str]], bool]]:
-    """Return, by kind, the functions that tell whether one excerpt continues the trace of another."""
+    """Return, by kind, the functions that decide whether one excerpt continues the trace of another."""
     return {form.kind: module.continues for form, module in all_formats() if hasattr(module, "continues")}
 
 
@@ -862,7 +862,7 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
     for place, at in enumerate(starts):
         if tries >= CUTS and at < tail:
             continue
-        # The output of a command goes on to the next command, with its banner and blank lines.
+        # The output of a command extends to the next command, with its banner and blank lines.
         later = (x for x in starts[place + 1 :] if seams[x] or (x > at + 2 and not seams.get(at)))
         following = next(later, behind)
         if seams.get(at):

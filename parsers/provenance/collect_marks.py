@@ -61,7 +61,7 @@ class Section:
 
 
 def sections(text: TextFile) -> list[Section]:
-    """Return the sections of a file that a collect block wrote; other files have none, which a look at the head shows.
+    """Return the sections of a file that a collect block wrote; other files have none, which is decided by the head.
 
     A section whose end mark is missing (the block was stopped) ends with the file; an empty section is left out.
     """

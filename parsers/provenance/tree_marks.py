@@ -41,9 +41,9 @@ class _Line:
 
 
 def tree_sections(text: TextFile) -> list[Section]:
-    """Return the sections of a file of supportconfig or snap; other files have none, which a look at the head shows.
+    """Return the sections of a file of supportconfig or snap; other files have none, which is decided by the head.
 
-    A file of more than `MOST` sections has none: nobody reads thousands of small settings as outputs.
+    A file with more than `MOST` sections returns none, because thousands of small settings are not outputs.
     """
     if not any(_ANY_MARK.match(line) for line in text.head().lines):
         return []

@@ -52,7 +52,7 @@ def recognised(path: Path) -> str:
 
 
 def matrix(seen: list[Seen]) -> list[str]:
-    """Return the confusion matrix as lines of Markdown: a row a kind, with what its samples were taken for."""
+    """Return the confusion matrix as lines of Markdown: a row per kind, with the kinds recognised in its samples."""
     right = sum(1 for s in seen if s.right)
     asked = sum(1 for s in seen if s.got == ASKED)
     lines = [

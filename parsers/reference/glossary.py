@@ -9,7 +9,7 @@ The texts are in `parsers/reference/terms/*.txt`, one area per file, in our own 
     kernel.sched_* = ...                   `*` stands for any end or beginning; an exact name wins
     kern.ipc.shmmax {bytes} = ...          a unit, where the name has one
 
-The first word of a section's head says what its names are; `column vmstat` holds columns of that table (`column a, b` of
+The first word of a section's head is the sort of its names; `column vmstat` has columns of that table (`column a, b` of
 both) and `column *` those that mean the same in every table. The text behind the bar is the source, of the section or of
 one entry. Units of the columns of evidence tables are in `parsers/tables/schema.py`. A term's key is `vmstat.r` for a
 column, else `<what>.<name>`: `call.read`.
@@ -29,7 +29,7 @@ from parsers.kinds import folders, kind_of
 
 TERMS = Path(__file__).parent / "terms"
 
-# What the names of a section are, in the order in which a bare name is looked up.
+# Sorts of names, in the order in which a bare name is looked up.
 SORTS: dict[str, str] = {
     "word": "word of Exhibit",
     "error": "error code",
@@ -70,7 +70,7 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """What the name is: `system call`, `column of vmstat`, `heading of pmap`."""
+        """Sort of the name in words: `system call`, `column of vmstat`, `heading of pmap`."""
         if self.what == "column":
             return "column of every table" if self.place == "*" else f"column of {self.place}"
         return f"heading of {self.place[1:]}" if self.what == "heading" else SORTS[self.what]

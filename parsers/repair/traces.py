@@ -33,7 +33,7 @@ _SOFT = re.compile(r"=3D|=20$|=09")
 
 @dataclass(frozen=True)
 class Grammar:
-    """What records look like.
+    """Patterns that recognise records.
 
     `start`: a line that begins one. `opened`: one that has begun and may continue. `complete`: one that has its result.
     `splits`: returns the positions within a line where another record begins. `more`: pairs (record so far, line that

@@ -1,15 +1,15 @@
 """Replace names in texts by pseudonyms that keep their relations: equal things stay equal, subnets stay together.
 
-Pseudonyms follow from a key, so several processes that have it write the same ones. What is replaced:
+Pseudonyms are derived from a key, so several processes with the same key write the same ones. Replaced are:
 
 - names that are given (hosts, people, files), wherever they stand between other letters and digits, in any case;
 - users after `user=`, `for user`, `uid=1000(...)`, in `/home/<user>`; mail addresses;
 - IPv4 and IPv6 addresses: every octet, or group, depends on those before it, so two addresses share as long a prefix
-  before as after (except loopback, unspecified, broadcast and multicast, which say nothing of a site); MAC addresses;
+  before as after (except loopback, unspecified, broadcast and multicast, which identify no site); MAC addresses;
 - paths: each component but the usual ones of a system, numbers and the ending, so that a folder's files stay together;
 - literals of SQL: what stands in quotes, and numbers after an operator, which keep their number of digits.
 
-A name that nobody gave and that no such place shows stays as it is. A version of four numbers looks like an address.
+A name that is neither given nor at such a place is not replaced. A version of four numbers looks like an address.
 Numbers are not translated back: any number could be the pseudonym of another.
 """
 
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-#: Folders and users that every system has: they tell nothing of a site.
+#: Folders and users that every system has, so that they identify no site.
 _USUAL = frozenset(
     "bin boot dev etc export home lib lib32 lib64 libexec local log media mnt net opt proc root run sbin share spool srv"
     " stat status sys tmp usr users var task fd maps null zero random urandom shm pts tty self thread-self u01 u02 system32"

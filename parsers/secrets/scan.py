@@ -113,7 +113,7 @@ class Scanner:
 
     def __init__(self, key_lines: int = 0, *, names: bool = True) -> None:
         self.key_lines = key_lines
-        """Number of lines of a private key seen so far, 0 outside of one. This is the only state."""
+        """Number of lines of the current private key so far, 0 outside of one. This is the only state."""
         self.names = names
         self._words = _words(names)
         self.known: dict[str, str] = {}

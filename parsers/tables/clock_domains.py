@@ -1,6 +1,6 @@
 """Clock domains of all kinds: what stamps mark, their resolution, hours that come twice, questions to a person.
 
-A format reports a `Domain` with its kind and base; what it leaves open is measured here from its rows. A question asks
+A format reports a `Domain` with its kind and base; other properties are measured here from its rows. A question asks
 for what only a person can know; its answer comes back as the hint of the same name.
 """
 

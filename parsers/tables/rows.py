@@ -426,7 +426,7 @@ class Tables:
     def _line_codes(self) -> npt.NDArray[np.uint8]:
         """Return the final code of each line of the run.
 
-        Rows come first, then what the format said, then damage, marks of elision and blank lines.
+        In order of precedence: rows, codes that the format set, damage, marks of elision, blank lines.
         """
         source = self._source
         count = source.next_line - source.first_line

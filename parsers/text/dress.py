@@ -3,7 +3,7 @@ r"""Find and remove the dress of a text: characters that mail, wikis, terminals 
 Examples: quotes of mail, cells of a wiki, line numbers, indents, escapes of a terminal, typography.
 
 A dress is a tuple of step names, decided once for a part from its head and stored in the manifest. It is removed block
-by block before a format sees a line; line numbers stay, only characters go. `undressed_line` tells where each remaining
+by block before a format gets a line; line numbers do not change. `undressed_line` returns where each remaining
 character stood in the original, so that masks stay right there.
 
 `steps_of` only names the steps that may apply. Most dress is obvious (an escape, `> ` in front of every line); some (`|

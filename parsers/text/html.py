@@ -6,7 +6,7 @@ and so is a gutter of line numbers beside a listing.
 
 Line numbers: if every line of each `<pre>` can stand at its line number in the page's source, with all other text
 between, then line n of the transcript is line n of the source. Otherwise the transcript numbers its own lines. The note
-says which.
+states which.
 
 A page is held in memory, so files larger than PAGE_BYTES are read as they are, tags included.
 """

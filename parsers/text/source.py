@@ -75,7 +75,7 @@ class Hints:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a reading, in bytes where the name does not say otherwise.
+    """Limits of a reading, in bytes unless the name has another unit.
 
     A line longer than `line_bytes` is cut there; it keeps its number and gets a note. `block_lines` and `run_lines`
     limit what is cut from text of very short lines.
@@ -116,7 +116,7 @@ class Head:
     name: str = ""
     whole: bool = True
     command: str = ""
-    """Command at the prompt above the lines: it may say what columns they have, but lines that do not fit are not claimed."""
+    """Command at the prompt above the lines; it may show their columns, but lines that do not fit are not claimed."""
     known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
     """Cache of what was recognised: a head is examined during layout and again before its part is read."""
 

@@ -119,7 +119,7 @@ def zone_name(seconds: int) -> str | None:
 
 
 SIGN_CLEAR = {
-    # What makes a single number clear: both signs, more or fewer digits than three behind the sign, or a leading zero.
+    # A number is clear by itself if it has both signs, not three digits after the sign, or a leading zero.
     ",": r"^(?:[0-9]+(?:\.[0-9]{3})+,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|0+,[0-9]+|[0-9]+(?:\.[0-9]{3}){2,})$",
     ".": r"^(?:[0-9]+(?:,[0-9]{3})+\.[0-9]+|[0-9]+\.(?:[0-9]{1,2}|[0-9]{4,})|0+\.[0-9]+|[0-9]+(?:,[0-9]{3}){2,})$",
 }

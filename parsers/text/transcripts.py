@@ -23,7 +23,7 @@ from parsers.text.source import Limits
 NAME = "transcript"
 
 _SIGNED = 8
-"""Number of first bytes that tell a capture."""
+"""Number of first bytes that identify a capture file."""
 
 
 @dataclass(frozen=True)

@@ -587,7 +587,7 @@ class Paragraphs:
             kind = tables.severity_of(shape["heading"], cells)
             found = {"t_local": now, "severity": kind, "code": None, "text": text}
             self._add("logs", no, source="text", **found, op=None, elapsed_s=None, ok=None)
-        # A table of names and values says the same as lines of them.
+        # A table of names and values has the same facts as lines of them.
         if len(cells) == 2 and _NAMES.fullmatch(shape["heading"][0]) and _VALUES.fullmatch(shape["heading"][1]):
             self._pairs(no, pairs_of(f"{cells[0]}: {cells[1]}"))
         return True

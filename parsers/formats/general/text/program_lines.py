@@ -49,13 +49,13 @@ _CEPH = re.compile(
     r"|[0-9]+ osds? have slow requests.*|pg \S+ is (?:stuck|down|incomplete|undersized)\b.*|osd\.[0-9]+ is (?:down|full|near ?full)\b.*"
     r"|mds\.\S+: .+ (?:blocked|behind|failing to respond)\b.*)"
 )
-"""What `ceph health detail` prints of each thing that is not well."""
+"""Line of `ceph health detail` about a component with a problem."""
 
 _REPLIED = re.compile(
     r"[ \t]*\"?\[?[a-z]{2,30}(?:_[a-z]{2,30}){1,6}_exception\]?:? .+"
     r"|[ \t]*\"(?i:reason|error|errors|message|details?|error_description|exception|cause|fault|errmsg)\"[ \t]?:[ \t]?\"(?P<why>[^\"\\].*)"
 )
-"""What a service says in the JSON of its reply: an exception by its name, or a member whose name says that it is a reason."""
+"""Part of a service's JSON reply: the name of an exception, or a member named as a reason (`reason`, `message` ...)."""
 
 _EVENT = re.compile(
     r"[ \t]*(?:\S{1,20}[ \t]{1,8}){0,2}Warning[ \t]{1,16}(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|BackOff|Unhealthy|Failed|Evicted|Preempted)"
@@ -87,7 +87,7 @@ _MAYBE = re.compile(
     r"|Warning[ \t]|HTTP/[0-9]|An error occurred \(|- Quota '|\"https?://|rpc error:"
     r"|_exception|\"(?i:reason|error|errors|message|details?|error_description|cause|fault|errmsg)\"[ \t]?:"
 )
-"""What some part of any of these lines looks like; most lines have none of it."""
+"""Quick test: parts of which each of these lines has at least one; most other lines have none."""
 
 
 def severity_of_program(line: str) -> str | None:

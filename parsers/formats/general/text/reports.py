@@ -54,7 +54,7 @@ _PROPERTY = re.compile(r'\s*"[A-Z][\w/ -]{1,40}": .*|[\s\[\]{},]*|\s*"Plans": \[
 
 _SYSTEMD = r"[●○◍×x↻*] [A-Za-z0-9_@.:\\-]+\.(?:service|slice|socket|timer|mount|automount|swap|target|scope|path|device)(?: - .*)?"
 _UNIT = re.compile(rf"{_SYSTEMD}|svc:/[\w/.-]{{1,200}}:[\w.-]{{1,80}} \(.*\)")
-"""The line above what systemd (systemctl(1)) or the service management of Solaris (svcs(1), -x) says of a unit."""
+"""First line of the status of a unit of systemd (systemctl(1)) or of Solaris' service management (svcs(1), -x)."""
 
 SERVICE_LINES = (
     rf"^[ \t]*(?:{_SYSTEMD}|Loaded: (?:loaded|not-found|masked|error|bad-setting)\b.*"

@@ -84,7 +84,7 @@ class Stamp:
     """A stamp at the beginning of a line.
 
     `clock`: wall-utc, wall-local, time-of-day, in which `t` counts from 0:00, no-year, in which it counts from the first
-    of January, or uptime, in which it counts from a start that nobody printed.
+    of January, or uptime, in which it counts from the start of a program or host, whose time is unknown.
     """
 
     clock: str

@@ -224,7 +224,7 @@ STYLES = (
             ),
         ),
     ),
-    Style(  # Process Explorer, Process Monitor, System Informer; an export far away from the address is no function's name
+    Style(  # Process Explorer, Process Monitor, System Informer; an export far from the address names another function
         "windows-modules",
         None,
         re.compile(
@@ -289,7 +289,7 @@ OF_PROCESS = re.compile(r"/proc/(?P<pid>[0-9]+)(?:/task/(?P<lwp>[0-9]+))?/stack"
 """A process in a command or in front of a line."""
 
 DEADLOCK = re.compile(r"[ \t]*Found (?:one|[0-9]+) Java-level deadlocks?\b.*")
-"""What a Java machine prints above the threads that wait for each other."""
+"""Line that a JVM prints above the threads of a deadlock."""
 
 _MAYBE_HEAD = (
     '"', "#", "goroutine ", "Thread", "thread ", "Current thread", "==> /proc/", "/proc/", "3XMTHREADINFO", "* thread", "* Thread",

@@ -114,7 +114,7 @@ LOST = r"^([0-9]+) packets? dropped by (?:kernel|interface)"
 
 
 def _packets(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Return the lines of snoop that stand for a packet; under -V the lines of the other layers count as read only."""
+    """Return the lines of snoop that give a row each; under -V the lines of the other layers only count as read."""
     line = pl.col("line")
     state["layers"] = state.get("layers") or bool(frame["line"].str.contains(LAYERS_END).any())
     if not state["layers"]:

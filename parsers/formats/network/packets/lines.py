@@ -227,7 +227,7 @@ _ONE_LAYER = r"^ICMP(?:v6)?$|^(?:TCP|UDP|R?ARP)$"
 
 
 def one_layer(frame: pl.DataFrame) -> pl.Expr:
-    """Return whether a line of snoop -V stands for its packet; the other lines repeat the packet layer by layer.
+    """Return whether a line of snoop -V gives the row of its packet; the other lines repeat the packet layer by layer.
 
     Such a line is that of the transport, of a fragment, or of an Ethernet type that carries no IP. Only the line itself decides.
     """

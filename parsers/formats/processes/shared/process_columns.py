@@ -135,7 +135,7 @@ LEFT = 4000
 """Maximum number of rows of a block with blank cells that are examined one by one."""
 
 BLANKS = r"^((?:(?:Par)?GC (?:Thread|Slave|task thread)|G1 |VM (?:Thread|Periodic)|C[12] Compiler|Gang worker|Concurrent (?:Mark|GC)).*)$"
-"""Names of threads of the Java machine of OpenJDK, which top prints as commands: the first word alone says nothing."""
+"""Names of JVM threads (OpenJDK), which top prints as commands; their first word alone does not identify them."""
 
 SLEEPS_AT = r"[G-Zg-z_]"
 """Characters of a wait channel's name that no address (AIX, Solaris), `-`, `0` or `?` contains."""

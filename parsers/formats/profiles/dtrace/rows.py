@@ -141,7 +141,7 @@ def without_strangers(shaped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _begun(groups: pl.DataFrame, shaped: pl.DataFrame, out: Tables) -> None:
-    """Note that the first key may be cut, if its word is no other key's word but the end of one."""
+    """Note that the first key may be cut, if its first word is only the end of another key's first word."""
     words = [str(key).split()[0] if key else "" for key in groups["key"]]
     first, others = words[0], set(words[1:])
     if not first or groups["key_line"][0] != 1 or first in others:

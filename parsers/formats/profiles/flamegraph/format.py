@@ -51,7 +51,7 @@ _COMPARED = 200
 """Number of lines that the first one is compared with; the number is from practice."""
 
 AROUND = r"^(?:#|Sampling at [0-9]+ Hertz of |Tracing off-CPU time |(?:\^[CZ])+$)"
-"""Lines around the stacks: comments, what the tools of bcc say as they begin, the key that ended them."""
+"""Lines around the stacks: comments, the first line of bcc tools, the key that ended them (^C)."""
 
 KERNEL_SUFFIX = r"_\[k\]$"
 SUFFIX = r"_\[[kjiw]\]$"
@@ -116,7 +116,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _begun(lines: pl.DataFrame, out: Tables) -> None:
-    """Note that the first line may be cut, if its first frame is no frame of the next lines but the end of one."""
+    """Note that the first line may be cut, if its first frame is only the end of a frame in the next lines."""
     texts = lines.head(_COMPARED)["line"].to_list()
     if not texts or lines["line_no"][0] != 1 or ";" not in texts[0]:
         return

@@ -52,7 +52,7 @@ _LINKS = {"prev_line": pl.Int64, "prev_name": pl.String, "gap_s": pl.Float64, "e
 _CARRIED = {**EVENT, **_LINKS}
 
 MAX_THREADS = 20_000
-"""Maximum number of threads whose last event is carried to the next block; the thread seen first is dropped first."""
+"""Maximum number of threads whose last event is carried to the next block; the earliest thread is dropped first."""
 
 _SYSCALLS: list[str | pl.Expr] = [
     "line_no", "line_end", pl.col("t").alias("t_local"), "seq", "pid", "lwp", "comm", "name", "args", "fd", "fd2", "path", "arg_id",

@@ -11,7 +11,7 @@ from parsers.text.inline_polars import without
 PEER = r"^AF_INET6?[\t ]+(?:name|to|from) = ([0-9A-Fa-f.:]+)[\t ]+port = ([0-9]+)"
 
 MAX_PROCESSES = 5000
-"""Maximum number of processes whose descriptor addresses are kept while their end was not seen."""
+"""Maximum number of processes without an exit so far whose descriptor addresses are stored."""
 
 
 def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.DataFrame:

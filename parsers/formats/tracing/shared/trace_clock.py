@@ -31,7 +31,8 @@ ROUNDING_S = 0.00015
 """Tolerance in seconds for differences of stamps with four decimals, each of which was rounded separately."""
 
 TIE_S = 0.001
-"""Tolerance in seconds between two stamps of one event seen from two sides (fork and returning child, write and read of a token)."""
+"""Tolerance in seconds between two stamps of one event in two processes (fork and returning child, write and read of
+a token)."""
 
 MAX_STRETCHES = 200
 """Maximum number of stretches that are sorted; above it each stretch becomes a domain of its own."""

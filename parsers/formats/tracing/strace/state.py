@@ -213,7 +213,9 @@ class Trace:
         return without(records, "bare")
 
     def _root(self, bare: pl.DataFrame, seen: set[int]) -> int | None:
-        """Find the process of bare lines: by its own calls, as the one prefix that was never announced, or by the file's name."""
+        """Find the process of bare lines: by its own calls, as the only number without a message about its start, or by
+        the file's name.
+        """
         own_calls = bare.filter(
             pl.col("name").is_in(("set_tid_address", "getpid", "gettid")) & (pl.col("kind") == "full")
         )

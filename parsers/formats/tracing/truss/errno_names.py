@@ -85,7 +85,7 @@ WORDS = {
     "Not a STREAM": "ENOSTR",
     "STREAM ioctl timeout": "ETIME",
 }
-"""Names by what strerror(3) says, for the errors whose numbers differ between the BSDs.
+"""Text of strerror(3) -> name, for the errors whose numbers differ between the BSDs.
 
 Sources: comments of sys/sys/errno.h and lib/libc/gen/errlst.c of the three systems.
 """

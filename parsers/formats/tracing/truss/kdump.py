@@ -191,7 +191,7 @@ def decode(text: pl.Expr) -> pl.Expr:
 
 
 class _Fill:
-    """Adds the columns that one call determines; `details` holds what other records say of the calls that end in this piece."""
+    """Adds the columns that one call determines; `details` holds facts of other records about calls that end here."""
 
     def __init__(self) -> None:
         self.details = pl.DataFrame(schema={"line_end": pl.Int64, **{c: _OPEN[c] for c in _DETAILS}})
@@ -413,7 +413,9 @@ def _small(stamps: np.ndarray[Any, Any], command: str, *, several: bool) -> str 
 
 
 def _calls(found: pl.DataFrame, opened: pl.DataFrame, out: Tables) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Join CALL and RET; return events in order of their last lines, calls still open, and what other records say of the ended calls."""
+    """Join CALL and RET; return events in order of their last lines, calls still open, and facts of other records about
+    the ended calls.
+    """
     kind, rest = pl.col("type"), pl.col("rest")
     moved = rest.str.extract(IO, 2).cast(pl.Int64, strict=False)
     fresh = found.with_columns(
