@@ -122,7 +122,7 @@ def choose(claims: Sequence[Ranked], hints: Hints) -> Ranked:
 
 @cache
 def general() -> Ranked:
-    """Return the format that reads text without any claim (its module declares `GENERAL`)."""
+    """Return the format for text that no other format claims; its module declares `GENERAL`."""
     module = next(m for m in modules() if getattr(m, "GENERAL", False))
     form = formats_of(module)[0]
     return Ranked(form, Claim(0.0, "no format recognises the first lines", form.variant), module)

@@ -77,7 +77,7 @@ class Entry:
 
 
 class TermsInvalid(ValueError):
-    """A line of a file of terms is not an entry, or a name occurs twice."""
+    """Raised for a line in a file of terms that is not an entry, and for a name that occurs twice."""
 
 
 def entries_of(text: str, file: str) -> Iterator[Entry]:

@@ -331,7 +331,7 @@ def _assigned(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 
 def is_secret(key: str, value: str) -> bool:
-    """Decide whether a value is a secret and not a word that stands there in any configuration."""
+    """Decide whether a value is a secret, not an ordinary word of a configuration."""
     if not value.strip("*x.-_") or value.lower() in _PLAIN_WORDS or _NO_KEYS.search(key.strip(" \t\"'=:")):
         return False
     return not (_NO_VALUE.match(value) or (len(value) < 3 and value.isalnum()))

@@ -186,7 +186,7 @@ def _key(src: str, sport: int, dst: str, dport: int) -> tuple[Any, ...]:
 
 
 def _same_attempt(flow: Flow, seq: int | None) -> bool:
-    """Decide whether a SYN belongs to this connection: it repeats its SYN, and the opener has not finished the handshake."""
+    """Decide whether a SYN is a repetition of this connection's SYN, before the opener has finished the handshake."""
     return (
         flow.syn is not None
         and flow.syn == seq

@@ -354,7 +354,7 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry, *, xml: bool) -> pl.D
 
 
 def _doubled(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
-    """Note repeated clock lines: the listener writes one before the first entry of a new time, so a paste was doubled."""
+    """Note repeated clock lines: the listener writes one only for a new time, so a repetition is a doubled paste."""
     clocks = rows.filter(pl.col("shape") == "clock").select("line_no", "line")
     again = clocks.filter(pl.col("line") == pl.col("line").shift().fill_null(pl.lit(carry.clock_text)))
     if len(clocks):

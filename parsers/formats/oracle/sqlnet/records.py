@@ -168,7 +168,10 @@ def _straight(lines: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataF
 
 
 def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split `lines` into records with a stamp and the rest, trying the most common prefix first, each first with a function."""
+    """Split `lines` into records with a stamp and the rest.
+
+    The prefixes are tried in `order`, each first with the name of a function behind it, then without.
+    """
     parts: list[pl.DataFrame] = []
     may = lines["text"].str.contains(_STAMPED)
     rest = lines.filter(may)

@@ -115,7 +115,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _open_call(lines: Sequence[str]) -> int | None:
-    """Return the line of the call in which strace found a process, if nothing but it was printed."""
+    """Return the number of a line with an open call right below strace's message that it attached; None without one."""
     for number, line in enumerate(lines[1:], start=2):
         if OPENED.match(line) and _FOUND.match(lines[number - 2]):
             return number
