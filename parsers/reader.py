@@ -233,7 +233,7 @@ class Reader:
         process = self._process
         assert process is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(START_S)  # its pipe closes a moment before
+            process.wait(START_S)  # its pipe closes a moment before it ends
         self.close()
         if not self._ready:
             raise ReaderFault("NotStarted", f"the process ended with status {process.returncode} before it could read")

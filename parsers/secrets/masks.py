@@ -138,7 +138,7 @@ class Masks:
         places = self._words[1].get(secret, ())
         if places and (places[0] + len(secret) <= begin or places[-1] >= end):
             return True
-        # Where the secret ends, the word beside it ends too.
+        # A word that touches the secret is found only if the line is split at the ends of the secret.
         around = len(secret) + 1
         before, behind = line[max(begin - around, 0) : begin], line[end : end + around]
         return secret in (*_WORD.findall(before)[-1:], *_WORD.findall(behind)[:1])

@@ -31,7 +31,7 @@ _USUAL = frozenset(
 )
 _NOBODY = frozenset("root oracle grid daemon nobody bin sys adm system public user users the name is of for".split())
 
-_MAIL = re.compile(r"(?:[\w.+-]+|\*{2,})@[\w-]+(?:\.[\w-]+)+")  # of a masked one the domain is left
+_MAIL = re.compile(r"(?:[\w.+-]+|\*{2,})@[\w-]+(?:\.[\w-]+)+")  # `**`: a masked address shows only its domain
 _USERS = (
     re.compile(r"(?i)\buser(?:name|id)?\s*[=:]\s*[\"']?([A-Za-z][\w.$-]{1,60})"),
     re.compile(r"(?i)\b(?:for|invalid|role|by) user ([A-Za-z][\w.$-]{1,60})"),

@@ -375,7 +375,7 @@ class Paragraphs:
             self.state |= {"mode": "table", "shape": callers}
             return False
         self._decide()
-        if self.state.get("advice"):  # by the line above the heading
+        if self.state.get("advice"):  # the line above the heading has just been read as advice
             return False
         self.end_paragraph()
         shape = {"mode": "profile", "heading": heading, "starts": []}

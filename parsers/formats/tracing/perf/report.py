@@ -282,8 +282,8 @@ def _graphs(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State)
         if not any(re.match(rf"^[ |]*(?!--[a-z])---?[ ]?\S|^[0-9]+\.[0-9]+% \S|{OPENED}", x) for x in texts):
             continue
         row = facts[int(str(number)) - 1] if int(str(number)) else {}
-        # With --children many rows are not leaves, so their symbol does not show the order; callers first is the default.
-        # So it is for a piece that was copied from perf's browser.
+        # With --children many rows are not leaves, so their symbol does not show the order: callers first is assumed.
+        # The same holds for a piece copied from perf's browser.
         nested = row.get("self_pct") is not None or (not row and any(re.match(OPENED, x) for x in texts))
         symbol, first_known = (None, True) if nested else (row.get("symbol"), None)
         graph = call_graph.read(
