@@ -561,8 +561,8 @@ class Observation:
 
     `seconds` is wall time on somebody's way, `share` is 0 to 1 of what the observer says in `headline`. `means` says
     what the subject stands for, by its best signature, and `signatures` lists what it was recognised as. Observations
-    that are `idle` or harmless come last, after measures within their bounds (`normal`), which are told where little
-    stands out. `names` are those of the site that `headline` tells.
+    that are `idle` or harmless come last, after measures within their bounds (`normal`), which are shown if little
+    stands out. `names` are the names of the site that `headline` contains.
     """
 
     rank: int

@@ -132,7 +132,7 @@ class Case:
     def with_text(self) -> Case:
         """Return the same case in which `scan` and `table` also show what the general reader took from text.
 
-        Derived tables stay those that were made without these rows.
+        Derived tables are still built without these rows.
         """
         if self._without_text is not None:
             return self
@@ -142,7 +142,7 @@ class Case:
         return shown
 
     def hides(self, name: str, artifact: int | None = None) -> str | None:
-        """Return the column by which rows of a table are hidden, None if all are shown (of one artifact, or in memory)."""
+        """Return the column that marks hidden rows of a table, None if no row is hidden (in `artifact`, if given)."""
         column = MARKED_TEXT.get(name)
         if column is None or self._without_text is not None:
             return None
@@ -268,8 +268,9 @@ class Case:
 
     @cached_property
     def server_clocks(self) -> Mapping[tuple[int, int], tuple[str, float, float]]:
-        """Return for parts that a collector wrote: a server, and by how many seconds, at least and at most, the host's clock is
-        ahead of it.
+        """Return (artifact, part) -> (server, least, most) for parts that a collector wrote.
+
+        The host's clock is between `least` and `most` seconds ahead of the server's clock.
         """
         found = {}
         for artifact in self.spec.artifacts:
@@ -451,8 +452,9 @@ class Case:
         return self._store / f"{name}-{self.hash_of(name)}.parquet"
 
     def _by_artifact(self, name: str) -> bool:
-        """Return whether a derived table is put together from those of each artifact, so that others need not be read
-        again. Of an artifact without rows that it is made from there is none.
+        """Return whether a derived table is built per artifact, so that a new artifact costs only its own part.
+
+        An artifact without rows in its input tables gets no table.
         """
         return not self.in_memory and separable(name) and (len(self.spec.artifacts) > 1 or not self.may_have(name))
 

@@ -74,7 +74,7 @@ def _case_file(path: Path) -> CaseFile:
 
 
 def _unpacked(name: str, path: Path, out: Path, tree: Tree) -> Iterable[tuple[str, Path]]:
-    """Yield a file, or all files that an archive holds; `tree` learns from the links in it.
+    """Yield a file, or all files that an archive holds; links in the archive are recorded in `tree`.
 
     Unpacked files are in `out` under numbers and are named `archive!inside`.
     """

@@ -109,7 +109,7 @@ class ClockMap:
         )
 
     def reported(self) -> tuple[ClockRow, ...]:
-        """Return the map as it stands in a report: with the lines that bound each offset."""
+        """Return the ties as rows for the report, each with the lines that bound its offset."""
         return tuple(
             ClockRow(
                 t.clock,

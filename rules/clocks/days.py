@@ -1,9 +1,9 @@
-"""Borrow the day, or the year, of stamps that have none: from dated evidence that they meet on one day only.
+"""Find the missing day or year of stamps: the only one on which they overlap the time span of dated evidence.
 
-`strace -tt` prints times of day, syslog a month and a day. Where other evidence of the host is dated, such stamps belong
-to the days of that evidence; if they meet its span on exactly one day (or in exactly one year), that is theirs. Evidence
-of other hosts decides only where the host itself has none that is dated. Two days that fit, or none, leave the stamps
-without a date, and a person is asked: nothing is placed in 1970.
+`strace -tt` prints times of day, syslog a month and a day. If other evidence of the host is dated, such stamps belong
+to the days of that evidence: if they overlap its span on exactly one day (or in exactly one year), they get that day.
+Evidence of other hosts decides only if the host itself has no dated evidence. If several days fit, or none, the stamps
+stay without a date and a person is asked; nothing is placed in 1970. The code calls a day found this way borrowed.
 
     dated evidence of db1     2025-06-01 23:59:00 to 2025-06-02 00:01:30
     strace -tt of db1         23:59:45 to 00:00:14 of the next day
@@ -57,7 +57,7 @@ class Near:
 
 
 def with_days(clocks: Sequence[Clock]) -> tuple[Clock, ...]:
-    """Return the clocks in their order; those that lack a day or year have borrowed it, or say why they could not.
+    """Return the clocks in their order, each missing day or year filled in, or with the reason why it stays unknown.
 
     A borrowed day becomes `base`, and `lacks` is None then; `base_why` holds the reason in words either way. Clocks of
     one id share one base. Days come only from stamps that are dated themselves, never from a borrowed day.
@@ -97,7 +97,7 @@ def _hull(spans: Iterable[Span]) -> Span:
 
 
 def _settled(clock: Clock, span: Span, near: Near | None) -> Clock:
-    """Return a clock with the one day on which `span` meets the dated clocks, or with the reason why there is none."""
+    """Return a clock with the only day on which `span` overlaps the dated clocks, or with the reason why not."""
     unit, when = ("year", "in") if clock.lacks == "year" else ("day", "on")
     what = "no year is printed" if clock.lacks == "year" else "no date is printed"
     if near is None:
@@ -136,7 +136,7 @@ def _neighbours(clock: Clock, dated: Sequence[Clock]) -> Near | None:
 
 
 def _digits(clock: Clock, zone: str | None) -> Span | None:
-    """Return what clocks of a zone showed, in seconds since 1970, while a dated clock ran; None if nobody can tell."""
+    """Return the span of a dated clock as clocks of `zone` display it, in seconds since 1970; None if unknown."""
     base = epoch(clock.base or "")
     assert base is not None  # only dated clocks are asked
     begin, end = (base + at for at in _ends(clock))
@@ -197,7 +197,10 @@ def fitting_years(span: Span, dated: Span) -> list[Fit]:
 
 
 def _new_year(day: date, year: int) -> date | None:
-    """Return the day from which a stamp counts that was placed on `day`, if its first year was `year` instead of 1972."""
+    """Return the base day of stamps: `day` is their first day if they are of 1972, and they are of `year` instead.
+
+    Return None for 29 February of a year that has none.
+    """
     try:
         there = day.replace(year=day.year - LEAP_YEAR.year + year)
     except ValueError:  # 29 February of a year without one

@@ -22,9 +22,9 @@ TRACED = ["part", "line_no", "t_local", "pid", "name", "child_pid", "state", "da
 
 
 def shared(names: Mapping[tuple[int, int], str], parts: Iterable[Mapping[str, Any]], reading: Path) -> dict[str, str]:
-    """Return clock -> clock for those domains of one artifact that equal another's.
+    """Return clock -> earlier clock for the clocks of one artifact that show the same trace as an earlier part.
 
-    `names` gives the clock of (part, domain).
+    `names` maps (part, domain) to the id of its clock.
     """
     domains = [
         (part["part"], first, last, names[part["part"], d["domain"]])

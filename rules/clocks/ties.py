@@ -180,7 +180,7 @@ def of_servers(clocks: Sequence[Clock], compared: Mapping[tuple[int, int], tuple
     """Tie clocks of different hosts that a collector compared with the clock of one server.
 
     `compared`: (artifact, part) -> the server, and by how many seconds, at least and at most, the host's clock is ahead.
-    One clock of each host is tied to that of the first host; the others of a host hang on it (`of_hosts`).
+    One clock of each host is tied to that of the first host; `of_hosts` ties the other clocks of a host to it.
     """
     first: dict[str, dict[str, tuple[Clock, Interval]]] = defaultdict(dict)
     for clock in clocks:

@@ -92,7 +92,7 @@ def steps_of(text: str) -> Iterator[CollectStep]:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a host is to collect: codes of steps, and how many wishes are left that a person must fulfil."""
+    """What a host must collect: codes of steps, and the number of requests that only a person can answer."""
 
     codes: tuple[str, ...]
     by_hand: int
@@ -114,7 +114,7 @@ def wanted_of(texts: Iterable[str]) -> Wanted:
 
 
 def standard(variant: str) -> tuple[CollectStep, ...]:
-    """Return what a script runs unasked: all that the collect blocks have, and the system's log; nothing that slows."""
+    """Return the steps that a script runs by default: those of the collect blocks and of logs, if of low risk."""
     tables = (*blocks.ALWAYS, *dict.fromkeys(table for some in blocks.OF_SYMPTOM.values() for table in some), "logs")
     found: list[CollectStep] = []
     for table in tables:
@@ -137,7 +137,7 @@ def _catalogue(script: str) -> tuple[CollectStep, ...]:
 def collector(script: str, room: str = "") -> str:
     """Return the text of a script (a key of SCRIPTS, else KeyError); `room`: address of the room's API, without token.
 
-    Raises ValueError for an address that a shell could take for anything but a word.
+    Raises ValueError for an address that a shell might not read as a single word.
     """
     name, variants = SCRIPTS[script]
     if not re.fullmatch(r"(?:https?://[A-Za-z0-9.:\[\]-]+/api/rooms/[A-Za-z0-9_-]+)?", room):

@@ -14,7 +14,6 @@ and it covers at least half of the way): an A-B-A pattern that no drift over the
 n1, n2 values; medians, means, `shift` (Hodges-Lehmann, second minus first) with `ci_lo`, `ci_hi` (95 %) in the
 metric's unit; `ratio` second over first; `cliff` -1 to 1; `p` Mann-Whitney; `tail1`, `tail2` values above Q3 + 3 IQR of
 the first phase; `wilson_lo`, `wilson_hi` (0 to 1) of the first phase's tail rate and `wilson2_lo`, `wilson2_hi` of the
-the first phase; `wilson_lo`, `wilson_hi` (0 to 1) of the first phase's tail rate and `wilson2_lo`, `wilson2_hi` of the
 second's; `p_zero` chance of no tail value in n2 at the old rate; `fisher_p`; `n_needed` values without a tail that
 would prove it gone (95 %). `hypothesis` is that of the markers if they agree on one.
 Worked example (21 and 20 connects): medians 0.31 and 0.13 s, means 0.6438 and 0.1385, shift -0.17 [-0.19, -0.15],

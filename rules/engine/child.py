@@ -52,16 +52,17 @@ class Engine:
         """The folder of a connection that may get other views; None if there is none to go on with."""
 
     def open(self, views: Mapping[str, str], memory_mb: int, spill: str = "") -> None:
-        """Have these read-only views over the files of a case, and no others. `spill` is a folder for what exceeds memory.
+        """Open these read-only views over the files of a case and close all others.
 
-        The same connection goes on if it can: starting one takes longer than most queries.
+        `spill` is a folder for what exceeds the memory limit. An open connection is reused if possible, since a new one
+        takes longer than most queries.
         """
         if self._spill is not None and bool(spill) == bool(self._spill) and self.memory_mb == memory_mb:
             try:
                 self._replace(views, spill)
                 return
             except duckdb.Error:
-                pass  # it has put something into its folder, or broke; if the views are at fault, `add` says so
+                pass  # it has used its spill folder, or is broken; if the views are wrong, `add` raises the error
         self._connect(memory_mb, spill)
         self.add(views)
 

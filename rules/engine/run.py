@@ -364,7 +364,7 @@ class Runner:
         )
 
     def host_os(self, host: str | None) -> str | None:
-        """Return the operating system of a host, None if unknown; of no host that of all evidence, if it is one."""
+        """Return the operating system of a host; without a host, the only one in the evidence. None if unknown."""
         if host:
             return self._hosts.get(host, (None, None))[0]
         return next(iter(self._systems)) if len(self._systems) == 1 else None
@@ -385,7 +385,7 @@ class Runner:
         if len(others) > 1:
             try:
                 return self._rows_by_host(rule, others)
-            except RuleFailed:  # because of one of the others, or because all are too much for one query
+            except RuleFailed:  # another need is wrong, or all together are too much for one query
                 pass
         return self._rows_by_host(rule, [need])
 

@@ -50,7 +50,7 @@ class Fence:
     max_rows: int = 5000
 
     def of_query(self, limit_s: float | None = None, memory_mb: int | None = None) -> Fence:
-        """Return these limits with other ones for one query; None keeps one."""
+        """Return a copy with another time and memory limit per query; None keeps the present limit."""
         mb = self.memory_mb if memory_mb is None else memory_mb
         seconds = self.limit_s if limit_s is None else limit_s
         return replace(self, limit_s=seconds, memory_mb=mb, address_mb=self.address_mb - self.memory_mb + mb)

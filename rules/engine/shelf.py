@@ -61,7 +61,7 @@ class Shelf:
             name: self._case.kept(name) for name in registry.derived()
         }  # before `align`: file names do not depend on the clocks
         self._case.align(alignments(clocks))
-        self._case = self._case.with_text()  # a person asks by name
+        self._case = self._case.with_text()  # people name the tables, so these rows mislead nobody
 
     @property
     def case(self) -> Case:

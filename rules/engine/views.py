@@ -59,8 +59,8 @@ def build(
 ) -> dict[str, str]:
     """Return name -> SELECT for the wanted tables.
 
-    Derived tables and rows of the case itself are written to `scratch` as Parquet. `filled` are the tables that have rows,
-    by artifact: evidence tables show no other artifact than these; without it, all of them.
+    Derived tables and rows of the case itself are written to `scratch` as Parquet. `filled` maps artifacts to the names
+    of their tables that have rows; evidence tables show only these artifacts, by default all.
     """
     made: dict[str, str] = {}
     filled = filled_tables(case) if filled is None else filled
@@ -130,8 +130,8 @@ class _Files:
 def _together(held: Sequence[_Files], columns: Mapping[str, pl.DataType], hidden: str | None) -> str:
     """Return one SELECT over the files of many artifacts.
 
-    A scan for each would cost as much as reading its rows if they are few, and memory for each: a room of some hundred
-    artifacts had no room for its pages.
+    A scan per artifact would cost as much time as reading its rows if they are few, and memory as well: with some
+    hundred artifacts, the pages of a room ran out of memory.
     """
     rows = ", ".join(
         f"({file}, {h.artifact}, {', '.join(map(str, bounds))}, {', '.join(map(text, values))})"

@@ -138,9 +138,9 @@ def asks(
 
 
 def settling(one: Explanation, chosen: Sequence[Ask], os: str | None, present: Here) -> str | None:
-    """Return which of the chosen asks proves or excludes an explanation: that of its mechanism's own first step, if one is.
+    """Return the chosen ask that proves or excludes an explanation, None if none does.
 
-    None if none of them decides it.
+    The earliest step of the explanation's own mechanism comes first.
     """
     name = one.mechanism.mechanism
     fitting = [a.ask for a in chosen if name in a.decides]
@@ -149,7 +149,10 @@ def settling(one: Explanation, chosen: Sequence[Ask], os: str | None, present: H
 
 
 def _same(one: Candidate, other: Candidate) -> bool:
-    """Return whether two asks for a host bring the same: one program, or where its system is unknown, that of another."""
+    """Return whether two asks for a host bring the same evidence.
+
+    They do if they share a command or a program; if the system of `other` is unknown, also if they fill the same table.
+    """
     if one.tools & other.tools or one.ask == other.ask:
         return True
     return other.os is None and bool(_tables(one.tools) & _tables(other.tools))
@@ -193,7 +196,7 @@ def _of_explanations(
 
 
 def _of_observations(observed: Sequence[Mapping[str, Any]], systems: Mapping[str, str | None]) -> Iterator[Candidate]:
-    """Yield what the signatures of what stands out ask for, and what people look at next where none knows it."""
+    """Yield what the signatures of the first observations ask for, then the general next step of each observer."""
     for n, row in enumerate([r for r in observed if not r["idle"]][:FIRST_SHOWN]):
         host, os = row["host"], systems.get(row["host"] or "")
         worth = BY_SIGHT * 0.8**n
@@ -228,7 +231,7 @@ def _of_kinds(case: Case, systems: Mapping[str, str | None]) -> Iterator[Candida
 
 
 def _who(ask: str) -> str:
-    """Return who answers what observers and kinds ask for."""
+    """Return who runs a command that an observer or a kind asks for: the DBA or the system administrator."""
     return commands.DBA if DATABASES.match(ask) else commands.SYSADMIN
 
 

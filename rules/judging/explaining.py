@@ -96,8 +96,8 @@ def explanations(
     """Return all explanations, heaviest first.
 
     `rows` are ranked observations that are not idle, `measures` rows with host, name and value (also normal ones),
-    `quiet` maps a hypothesis to the rules for it that ran and stayed quiet; what the system of one of the hosts
-    `clients` lacks is owed by the client's host.
+    `quiet` maps a hypothesis to the rules for it that ran and stayed quiet. On the hosts `clients`, what belongs to the
+    system is assigned to the layer of the client's host.
     """
     listed = [r for r in rows if not r["idle"] and r["mechanism"]]
     known = list(measures)
@@ -138,7 +138,7 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
         together = _together(one, fitting)
         others = [o for o in made if o is not one and not o.mechanism.follow and not o.against]
         rivals = [o for o in others if (o in sure or o.weight > one.weight) and o.mechanism.mechanism not in brought]
-        # What would bring the lead along, and is not sure itself, is no other explanation but a reason for it.
+        # An explanation that brings the lead along, and is not sure itself, is a reason for the lead and no rival.
         rivals = [o for o in rivals if o in sure or one.mechanism.mechanism not in o.mechanism.brings]
         if any(o.weight > HALF * together and o.layer != one.layer for o in rivals):
             return None
@@ -157,10 +157,10 @@ def _says_who(one: Explanation) -> bool:
 
 
 def _alone(made: Sequence[Explanation]) -> Explanation | None:
-    """Return the heaviest explanation that one observation of a measured whole only fits, if no other layer has much.
+    """Return the heaviest explanation that rests on a single fitting observation, if no other layer has much weight.
 
-    Half of a profile, of a listing or of a duration leaves little for another cause; a long wait says less (`alone` of
-    its observer).
+    The observation must be a part of a measured whole (`alone` of its observer): half of a profile, of a listing or of
+    a duration leaves little for another cause; a long wait says less.
     """
     open_ = [o for o in made if not o.against and not o.mechanism.follow]
     for one in open_:
@@ -181,9 +181,9 @@ def _measures_parts(one: Explanation) -> bool:
 
 
 def _together(one: Explanation, fitting: Sequence[Explanation]) -> float:
-    """Return the part that an explanation accounts for with others of the same cause that cite other lines.
+    """Return the part (0 to 1) that an explanation accounts for, with those of the same cause that cite other lines.
 
-    Those need not be sure themselves if they are heavy: waits for latches fit a parse storm that two observations show.
+    Heavy ones count although they are not sure: waits for latches fit a parse storm that two observations show.
     """
     if one.weight < HALF / 2:
         return one.weight
@@ -248,9 +248,9 @@ def _explanation(
 
 
 def _is_plain(mechanism: Mechanism, row: Row) -> bool:
-    """Return whether a name that only fits is plain enough: most of those with work sleep there.
+    """Return whether a place of sleep names its mechanism outright because most of those with work sleep there.
 
-    The kernel reports a task as hung only after minutes, so that one is enough.
+    A single task is enough if the kernel reports it as hung, which it does only after minutes.
     """
     if not mechanism.plain_asleep or row["observer"] != "standing-still":
         return False
@@ -271,7 +271,7 @@ def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
             felt |= seconds >= FELT_S and (longest >= FELT_S or seconds >= FELT_TOGETHER_S)
         parts = [r for r in rows if r["artifact_id"] == artifact and r["share"] is not None and r["seconds"] is None]
         if parts:
-            # What several lines of one log, or several processes of one listing, have is parts of the same whole.
+            # Shares of several lines of one log, or of several processes of one listing, are parts of the same whole.
             added = [min(1.0, sum(r["share"] for r in parts if r["observer"] == name)) for name in OF_ONE_WHOLE]
             added += [_of_listing([r for r in parts if (r["observer"], r["kind"]) == one]) for one in OF_ONE_LISTING]
             share = max(*(r["share"] for r in parts), *added)
@@ -295,7 +295,7 @@ def _of_listing(rows: Sequence[Row]) -> float:
 
 
 def _apart(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows without those that cite lines which an earlier one cites: their seconds are the same."""
+    """Return the rows, longest first, without those that cite lines of a longer one: their seconds are the same."""
     made: list[Row] = []
     for row in sorted(rows, key=lambda r: -r["seconds"]):
         if not any(_same_lines(row, other) for other in made):
@@ -329,7 +329,7 @@ def _contradictions(
     measures: Sequence[Row],
     heavier: Collection[str],
 ) -> Iterable[str]:
-    """Yield what speaks against a mechanism; another one of the same lines does so only if it is `heavier`."""
+    """Yield what contradicts a mechanism; another mechanism on the same lines does so only if it is in `heavier`."""
     for c in mechanism.contradicted_by:
         if c.measure is not None:
             values = [

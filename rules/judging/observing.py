@@ -53,8 +53,8 @@ ALSO = 5
 class Observed:
     """What the observers saw of a case: ranked rows of what stands out, observations, measures, and failures.
 
-    `told` holds the rows with those that belong together as one, `observations` these and the measures within bounds that
-    are told beside them, `measures` every row with a figure.
+    `told` holds the rows after those that belong together were joined, `observations` these and the measures within
+    bounds that are shown beside them, `measures` every row with a figure.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
@@ -90,8 +90,9 @@ def observed(case: Case, cite: Cite) -> Observed:
 def within_bounds(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the measures within their bounds that a reader may want to know, the nearest to its bound first.
 
-    They fill the first lines where little stands out, so that readable evidence is never silent. Each measure of an
-    artifact is told once; one that is 0 tells nothing. What machine it is has no bound: it comes last, once per host.
+    They fill the first lines if little stands out, so that the report says something about all readable evidence. Each
+    measure of an artifact occurs once, and none that is 0. The description of a host's machine has no bound: it comes
+    last, once per host.
     """
 
     def near(row: dict[str, Any]) -> float:
@@ -136,9 +137,9 @@ def weight(row: dict[str, Any], excess_s: float | None) -> float:
 
 
 def together(rows: Sequence[dict[str, Any]], excess_s: float | None) -> list[dict[str, Any]]:
-    """Return the rows with those that belong together (`joins`) as one: the heaviest, which names the others and cites them.
+    """Join rows that belong together (`joins`) into one row: the heaviest, which names and cites the others.
 
-    They are of one observer, host, kind and mechanism.
+    Such rows are of the same observer, artifact, host, kind and mechanism.
     """
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for n, row in enumerate(rows):

@@ -24,9 +24,7 @@ SHARE = 0.5
 
 @dataclass(frozen=True)
 class Cause:
-    """A column of the board. `part_of` is the whole of which it is a part; `why_of` the mechanism behind which it is a
-    reason.
-    """
+    """A column of the board. `part_of` is the cause that contains it, `why_of` the cause that it is a reason for."""
 
     text: str
     layer: str | None
@@ -211,7 +209,7 @@ def _scores(evidence: Sequence[Sequence[Entry]], starting: Sequence[str]) -> dic
 def _leader(scores: Mapping[str, tuple[int, object]], demand: bool = False) -> str | None:
     """Return the best hypothesis that may lead; a part comes before its whole.
 
-    No umbrella, no why and no demand (unless the symptom is a rate) may lead.
+    The umbrella hypothesis, reasons (`why_of`) and the demand (unless the symptom is a rate) may not lead.
     """
     able = [
         c

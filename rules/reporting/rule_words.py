@@ -40,7 +40,7 @@ _VALUE = re.compile(r"\$([a-z_][a-z0-9_]*)")
 def condition(rule: Rule) -> list[str]:
     """Return sentences on when a rule fires.
 
-    A level-1 form is put into words; of SQL, the tables it reads and its headlines are rows_given.
+    A level-1 form is put into words; for SQL, the sentences name the tables that it reads and its headlines.
     """
     f = rule.file
     if f.when is not None:

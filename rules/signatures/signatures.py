@@ -211,10 +211,10 @@ ORDER: tuple[Strength, ...] = ("mechanism", "shape", "idle", "harmless", "remark
 
 
 def recognise(**seen: Unpack[Seen]) -> tuple[Signature, ...]:
-    """Return the signatures that fit what was seen, best first: the one that asks for most, then one that knows more
-    than the name of the call, then the strongest. General ones are left out if any other fits.
+    """Return the signatures that fit what was seen, best first; general ones are left out if any other fits.
 
-    Returns an empty tuple if nothing fits. Any subset of keys may be given.
+    A signature with more conditions comes first, then one that tells more than the name of the call, then the
+    strongest. Returns an empty tuple if nothing fits. Any subset of keys may be given.
     """
     return _recognise(tuple(sorted((k, _bare(k, v)) for k, v in seen.items() if v is not None)))
 

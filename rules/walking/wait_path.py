@@ -27,8 +27,9 @@ CALL = ["artifact_id", "clock", "line_no", "t_local", "dur_hi_s", "stamp", "pid"
 
 @dataclass(frozen=True)
 class Wait:
-    """`waiter` waits for `author`, at most `seconds` of the `whole` request, if that is known; `seen` by the client,
-    else in the trace.
+    """`waiter` waits `seconds` for `author`, out of the `whole` request if its length is known.
+
+    `seen`: the seconds are those that a client measured; otherwise they are an upper bound from a trace.
     """
 
     waiter: str

@@ -95,7 +95,7 @@ def _starts(case: Case) -> pl.DataFrame:
 
 
 def _ends(case: Case, blamed: Finding) -> list[tuple[int, str | None, int]]:
-    """Return artifact, clock and time (ns) of the calls at which a cause's citations end: there its own gap may be."""
+    """Return artifact, clock and time (ns) of the last call of each citation of a cause: its own gap may end there."""
     lines = {(c.artifact, c.line_to) for c in blamed.citations}
     if not lines:
         return []

@@ -1,10 +1,10 @@
-"""Keep what is made of the program's own data files in its compiled form, as Python keeps byte code.
+"""Cache on disk the objects that are built from the program's own data files, as Python caches byte code.
 
-A file lies in the `__pycache__` of the folder whose data it holds: whoever may write there may change the program too. It
-begins with a hash of everything that it was made from: the data files, the code of `rules` and the schema of the tables, and
-the versions of Python and of the YAML library. With any other hash it is made again, so it is never stale. There is one file
-per name; a new one replaces the old in one step. Where Python writes no byte code (`PYTHONDONTWRITEBYTECODE`) or the folder
-cannot be written, none is kept and everything works as it does without.
+A cache file is in the `__pycache__` of the folder whose data it holds: whoever may write there may change the program
+too. It begins with a hash of everything that it was made from: the data files, the code of `rules`, the schema of the
+tables, and the versions of Python and of the YAML library. If the hash differs, the file is made again, so it is never
+stale. There is one file per name; a new one replaces the old in one step. If Python writes no byte code
+(`PYTHONDONTWRITEBYTECODE`) or the folder cannot be written, nothing is cached and everything else works the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HASH_BYTES = 32
 
 
 def compiled(name: str, folder: Path, files: Iterable[Path], make: Callable[[], T]) -> T:
-    """Return what `make` returns for these files, from the file kept in `folder` where that was made from the same."""
+    """Return the result of `make` for these files; read it from the file kept in `folder` if that is up to date."""
     path = folder / "__pycache__" / f"{name}.{sys.implementation.cache_tag}.pickle"
     key = _key(folder, files)
     try:

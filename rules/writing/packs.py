@@ -180,7 +180,10 @@ def _decoded(path: Path, kind: type[T]) -> T:
 
 
 def _shipped() -> Mapping[Path, Rule]:
-    """Return the shipped rules by file, compiled; none if one is broken, so that each is read and the broken one named."""
+    """Return the shipped rules by file, from their compiled form; none if a rule is broken.
+
+    The caller then reads each file by itself and reports the broken one.
+    """
     files = sorted(p for p in registry.LIBRARY.rglob("*.yaml") if p.name not in (PACK, OVERRIDES, SUPPRESSIONS))
     try:
         found = compiled("library", registry.LIBRARY, files, lambda: [load_file(path) for path in files])

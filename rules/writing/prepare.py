@@ -1,4 +1,4 @@
-"""Compile what each start reads: `python -m rules.writing.prepare` makes byte code, expressions, rules and signatures last.
+"""Compile byte code, patterns, rules and signatures once for all later starts: `python -m rules.writing.prepare`.
 
 The image is built with it, since nobody can write there later. Elsewhere a process that judges calls `prepare` before it
 gives up the right to write beside the program.
