@@ -163,7 +163,7 @@ class Caller:
 
 
 def caller_with(secret: str) -> Caller:
-    """Return whom an access token stands for. Raises `WrongSecret` for one that is unknown, expired or revoked."""
+    """Return the caller that an access token identifies. Raises `WrongSecret` if it is unknown, expired or revoked."""
     program = AccessToken.objects.select_related("owner").filter(token_hash=hash_secret(secret)).first()
     if program is None or not program.usable or not program.owner.is_active:
         raise WrongSecret(WRONG_PROGRAM)
@@ -185,7 +185,7 @@ def enter_as(caller: Caller, slug: str, right: Right = Right.READ) -> Room:
 
 
 def room_as(caller: Caller, slug: str) -> Room:
-    """Return the room with whatever rights the caller has in it, none of which may do."""
+    """Return the room with the rights that the caller has in it, even if there are none."""
     room = enter(caller.user, slug)
     return room if caller.program is None else _as_program(room, caller.program)
 
@@ -205,7 +205,10 @@ def _require_scope(program: AccessToken, right: Right) -> None:
 
 
 def _as_program(room: Room, program: AccessToken) -> Room:
-    """Return what a program may of what its owner may in a room."""
+    """Return the room with those rights of the owner that the scopes of the program's token allow.
+
+    Raises `NotAMember` if the token is for another room.
+    """
     if program.incident_id not in (None, room.incident.pk):
         raise NotAMember
     allowed = frozenset(right for scope in program.scopes for right in _OF_SCOPE[scope])

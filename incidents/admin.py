@@ -91,7 +91,7 @@ class ActivityAdmin(ReadOnly):
 
 
 class SiteNameForm(forms.ModelForm):  # type: ignore[type-arg]  # Django takes no subscript here
-    """A name of the whole site; what cannot be used is said beside its field."""
+    """A name of the whole site; an invalid value gives a message beside its field."""
 
     class Meta:
         model = SiteName
@@ -113,7 +113,7 @@ class SiteNameForm(forms.ModelForm):  # type: ignore[type-arg]  # Django takes n
 
 @admin.register(SiteName)
 class SiteNameAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # as above
-    """Names of things for all rooms. Rooms tell a change when they are judged next."""
+    """Names of things for all rooms. A room shows a change after its next judgement."""
 
     form = SiteNameForm
     list_display = ("kind", "name", "text", "author_label", "said_at", "removed_at")

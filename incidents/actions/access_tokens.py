@@ -30,7 +30,7 @@ def create(user: User, label: str, scopes: Sequence[str], days: int, slug: str |
     incident = access.enter(user, slug).incident if slug else None
     secret = PREFIX + new_secret()[0]
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)  # two forms at once do not make one more than there may be
+        User.objects.select_for_update().get(pk=user.pk)  # so that two simultaneous forms cannot exceed the maximum
         now = timezone.now()
         if AccessToken.objects.filter(owner=user, revoked_at__isnull=True, expires_at__gt=now).count() >= MOST:
             raise Refused(f"You have {MOST} access tokens already. Revoke those that no program uses.", 409)

@@ -51,7 +51,7 @@ def receive(room: Room, incoming: store.Incoming, name: str, way: str, said: Sai
         same = incident.artifacts.filter(sha256=incoming.sha256).exclude(state=ArtifactState.PURGED).first()
         if same is not None:
             raise AlreadyHere(same.number, same.name)
-        if way != Way.TUS:  # checked, and counted since, when it was begun
+        if way != Way.TUS:  # a tus upload was checked when it began, and has been counted since
             token = doing.room.token
             quotas.left(incident.pk, doing.room.user.pk, token.pk if token else None).spend(incoming.size)
         incoming.keep(incident.pk)

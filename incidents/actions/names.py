@@ -1,6 +1,7 @@
-"""Say what the things that evidence names are at this site: in a room, or for all rooms as an administrator.
+"""Name the things in the evidence as this site calls them: in one room, or for all rooms as an administrator.
 
-A room is judged again after each change of its own names. Those of the whole site are told when a room is judged next.
+A room is judged again after each change of its own names. A changed name of the whole site is shown after a room's next
+judgement.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _of_site(user: User) -> QuerySet[SiteName]:
 
 
 def _write(row: SiteName, others: QuerySet[SiteName], kind: str, name: str, text: str, user: User, label: str) -> None:
-    """Check a name and store it as this person's word; `others` are all that must not say the same."""
+    """Check a name and store it with this person as its author; none of `others` may name the same thing."""
     row.kind, row.name, row.text = kind, name.strip(), " ".join(text.split())
     if why := problem_of_name(row.kind, row.name) or problem_of_text(row.text):
         raise Refused(why, 422)

@@ -14,7 +14,7 @@ from incidents.models.site.policy_report import FURTHER, MOST, PolicyReport, See
 
 
 def note(seen: Seen, agent: str) -> None:
-    """Count a report in its group; of two at once neither is lost. Where all groups are taken, it counts as a further one."""
+    """Count a report in its group, or in `FURTHER` if there are `MOST` groups; simultaneous reports are all counted."""
     groups = PolicyReport.objects
     if not groups.filter(**asdict(seen)).exists() and groups.count() >= MOST:
         seen = FURTHER

@@ -97,7 +97,7 @@ UNKNOWN_LINK = "There is no such link. Check that it was copied as a whole, or a
 
 
 def look_at(secret: str, caller: str = "") -> GiveLink:
-    """Return a link that takes files now.
+    """Return an upload link that accepts files now.
 
     Raises `WrongSecret` for an invented link, `Refused` with 410 and the reason for one that takes files no more.
     """

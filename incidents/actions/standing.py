@@ -91,7 +91,7 @@ def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = No
 
 
 def _promise(doing: Deed, current: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what else changes of the promised update: it follows its duty, and a promise has somebody who keeps it."""
+    """Return further changes to the promised update: the holder of its duty gives it, else the present person."""
     stated = {**current, **changed}
     after = dict(stated)
     if after["next_update_at"] is None:
@@ -118,7 +118,7 @@ def require_severity(severity: int | None) -> None:
 
 
 def _quiet_reminders(incident: Incident) -> None:
-    """Mark reminders of earlier promises as read; their mails that wait are not sent any more."""
+    """Mark reminders of earlier promises as read and cancel their waiting mails."""
     reminders = Notification.objects.filter(incident=incident, kind=Told.UPDATE)
     reminders.filter(mail=Mail.WAITING).update(mail=Mail.NONE)
     reminders.filter(read_at__isnull=True).update(read_at=timezone.now())

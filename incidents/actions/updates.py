@@ -16,7 +16,7 @@ GIVEN = "Update given."
 
 
 def give(room: Room, every: int | None = None, text: str = "") -> Entry:
-    """Write down that the update was given. The next one is due after `every` minutes; None: none is promised."""
+    """Log that the update was given. The next one is due after `every` minutes; with None, none is promised."""
     _check(every)
     with deed(room, Right.PLAN) as doing:
         if doing.incident.next_update_at is None:

@@ -63,7 +63,7 @@ _HOSTS = {
 
 
 def suggested(url: str) -> str:
-    """Return the form that an address takes, by its host; Exhibit's own if the host tells nothing.
+    """Return the message form to send to an address, by its host; Exhibit's own form for an unknown host.
 
     >>> [suggested(f"https://{host}/x") for host in ("hooks.slack.com", "a.webhook.office.com", "chat.example.com")]
     ['slack', 'teams', 'exhibit']
@@ -76,7 +76,7 @@ def suggested(url: str) -> str:
 
 
 def written(form: str, said: Json) -> Json:
-    """Return what is sent in a form; `said`: the message in Exhibit's own form, masked."""
+    """Convert a message to a form; `said` is the message in Exhibit's own form, with secrets masked."""
     make = _FORMS.get(form)
     return make(_Announcement.of(said)) if make else said
 
@@ -149,7 +149,7 @@ def _mattermost(one: _Announcement) -> Json:
 
 
 def _calm(text: str) -> str:
-    """Escape a line, and part the sign from the name of whom it would call."""
+    """Escape a line, and put an invisible space behind each `@` so that the chat notifies nobody."""
     return escaped(text).replace("@", "@\u200b")
 
 

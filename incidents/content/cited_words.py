@@ -1,4 +1,4 @@
-"""The words of a quoted line that a claim itself names: its figures, addresses and numbers of processes."""
+"""Find the words of a quoted line that also occur in the claim: figures, addresses, numbers of processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHORTEST = 3
 
 
 def named(*said: object) -> frozenset[str]:
-    """Return the words of a claim's texts and facts that hold a digit and are long enough to be no chance.
+    """Return the words of a claim's texts and facts that contain a digit and are too long to match by chance.
 
     >>> sorted(named("pid 3731 took up to 2.473 s at 0x3C0000000, 12 calls", 11.7921, None))
     ['0x3C0000000', '11.7921', '2.473', '3731']

@@ -107,7 +107,7 @@ def _wrong_numbers(text: str, near: Sequence[Figure], known: Sequence[Figure]) -
 
 
 def _agree(value: float, half: float, fact: float) -> bool:
-    """Decide whether a number is the fact, rounded as it is written; up to half a per cent off is no contradiction."""
+    """Decide whether a number equals the fact when rounded to its digits; half a per cent off is no contradiction."""
     return abs(value - fact) <= max(half, abs(fact) * 0.005) * (1 + 1e-9)
 
 

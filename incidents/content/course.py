@@ -1,7 +1,7 @@
 """What people did, in the order of time: decisions, changes, updates given, steps, and how the incident's status went.
 
-It joins what stands in several tables, each thing once: a decision of the plan, an action done, an entry of the log, a
-marker of the case that belongs to neither, a milestone, a lead handed over. One query, however much there is.
+It joins rows of several tables, each event once: a decision of the plan, an action done, an entry of the log, a marker
+of the case that belongs to neither, a milestone, a lead handed over. It takes one query, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _actions(incident: Incident, kinds: Iterable[str]) -> QuerySet[Any, dict[str
 
 
 def _markers(incident: Incident) -> QuerySet[Any, dict[str, Any]]:
-    """Return the changes that stand in the case alone."""
+    """Return the change markers of the case that belong to no action and no entry of the log."""
     alone = Marker.objects.filter(incident=incident, kind=MarkerKind.CHANGE, at__isnull=False)
     for model in (Action, Entry):
         alone = alone.exclude(Exists(model.objects.filter(marker=OuterRef("pk"))))

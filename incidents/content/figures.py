@@ -189,7 +189,7 @@ def two_sides(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def extremes_kept(values: Sequence[float], most: int) -> list[int]:
-    """Choose about `most` places of `values`; the smallest and largest value of each stretch are among them.
+    """Choose about `most` indices of `values`: those of the smallest and largest value of each stretch.
 
     >>> extremes_kept([1, 2, 9, 2, 1, 0], 4)
     [0, 2, 3, 5]

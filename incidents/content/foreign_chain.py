@@ -59,7 +59,7 @@ def _row(row: Activity) -> dict[str, Any]:
 
 
 def checked(told: Any) -> tuple[list[dict[str, Any]], Chain]:
-    """Return the rows of such a document and what a check of their chain found. Raises `Refused` for nonsense."""
+    """Return the rows of such a document and the result of checking their chain. Raises `Refused` if malformed."""
     try:
         room, head, rows = told["room"], told["head"], told["rows"]
         fit = isinstance(room, int) and isinstance(head, str) and all(_fits(row) for row in rows)

@@ -1,4 +1,4 @@
-"""What the other site had found in a room that came in a bundle, and what differs now that the room was judged here.
+"""Compare the other site's judgement of a room that came in a bundle with the judgement made here.
 
 Only words and keys are taken from the other site's report, checked one by one: nothing else of it reaches a page.
 """
@@ -46,7 +46,7 @@ def _words(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class Change:
-    """A finding that both found and that differs: `what` lists the words before and now."""
+    """A finding of both judgements whose words differ: `what` lists the words before and now."""
 
     now: Json
     what: tuple[tuple[str, str, str], ...]

@@ -88,7 +88,10 @@ def undecided(text: str) -> int:
 
 
 def _regions(changes: list[Change]) -> list[tuple[int, int]]:
-    """Join changes of the same words of the base, and changes that touch: neither saw the border of the other."""
+    """Return the word ranges of the base that changed; changes that overlap or touch are one range.
+
+    Of changes that touch, neither writer saw where the other's change begins.
+    """
     regions: list[tuple[int, int]] = []
     for a, b, _, _ in sorted(changes):
         if regions and a <= regions[-1][1]:
@@ -129,7 +132,7 @@ def _cut(before: str, after: str) -> tuple[list[str], list[str]]:
 
 
 def _cost(a: Sequence[str], b: Sequence[str]) -> int:
-    """Return the cost of a comparison: how often a word of one text meets itself in the other."""
+    """Return the cost of a comparison: the number of pairs of equal words, one of each text."""
     there = Counter(b)
     return sum(n * there[word] for word, n in Counter(a).items())
 

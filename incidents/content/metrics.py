@@ -25,7 +25,7 @@ def exposition(accept: str) -> tuple[bytes, str]:
 
 
 class _Figures:
-    """What the encoder asks: the answers of this process, then everything else."""
+    """Collector for the encoder: the counted answers of this process, then all other figures."""
 
     def collect(self) -> Iterator[Metric]:
         yield from meters.ANSWERS.collect()
@@ -108,7 +108,7 @@ def _store() -> Iterator[Metric]:
 
 
 def _backups() -> Iterator[Metric]:
-    """Yield nothing of a backup that there is not: unknown is no 0."""
+    """Yield the figures of backups. A backup that does not exist has no figure, because unknown is not 0."""
     backups = site.backups()
     if backups.age is not None:
         yield _gauge("exhibit_backup_age_seconds", "Age of the last whole backup", backups.age.total_seconds())
@@ -120,7 +120,7 @@ def _backups() -> Iterator[Metric]:
 
 
 def _parts() -> Iterator[Metric]:
-    """Yield the parts that `up` keeps; none where something else started them."""
+    """Yield the figures of the processes that `up` keeps running; none if something else started them."""
     parts = site.parts()
     if parts:
         running = {part.name: float(part.running) for part in parts}

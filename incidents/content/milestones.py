@@ -48,7 +48,10 @@ def leads_of(incident_id: int | OuterRef) -> QuerySet[Membership]:
 
 
 def people_of(incident_id: OuterRef) -> dict[str, ArraySubquery]:
-    """Return the sub-queries `leads` (the first one only) and `on_duty` of a query of rooms; `lead_and_duties` reads them."""
+    """Return the sub-queries `leads` (only the first lead) and `on_duty` for a query of rooms.
+
+    `lead_and_duties` reads their results.
+    """
     names = {name: F(f"user__{name}") for name in _NAME}
     duties = Duty.objects.held().filter(incident=incident_id).exclude(kind=DutyKind.LEAD).order_by("kind")
     return {

@@ -51,7 +51,7 @@ class Step:
 
 
 def steps(outlook: Outlook, asked: Mapping[str, EvidenceRequest]) -> list[Step]:
-    """Return the next steps; `asked` are requests that stand, by the id of what they ask for."""
+    """Return the next steps; `asked` maps the id of an ask to the evidence request that was made for it."""
     made = []
     if outlook.verdict.state == "cause":
         remedies = ((claim, claim.remedies[0][0]) for claim in outlook.carriers if claim.remedies and claim.key)

@@ -36,8 +36,8 @@ _UNIT_NAMES = re.compile(r"_(?:s|pct|count|kb|bytes|ms|ps)$")
 class Observation:
     """What stands out in the evidence: one sentence with its figure, what it stands for, and its lines. No cause.
 
-    `normal` marks a measure within its bounds, told because little stands out. `reason` says why nobody loses time by
-    it, if it is `idle` or harmless. `where` is the host, where the room knows several.
+    `normal` marks a measure within its bounds, shown because little stands out. `reason` says why nobody loses time by
+    it, if it is `idle` or harmless. `where` is the host, if the room knows several.
     """
 
     rank: int
@@ -193,7 +193,7 @@ def _picture(raw: Mapping[str, Any], value: float | None, unit: str, kind: str, 
 
 
 def _said_share(share: Any, headline: str) -> float | None:
-    """Return a share that the sentence says: others only rank the observation."""
+    """Return the share if the headline states it as a percentage; other shares only rank the observation."""
     part = _number(share)
     if part is None or not 0 <= part <= 1:
         return None

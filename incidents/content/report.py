@@ -701,7 +701,7 @@ class Outlook:
         return next((one for one in self.observations if one.key and one.key == key), None)
 
     def deciding(self, one: Observation) -> list[Ask]:
-        """List what is asked for that decides whether an observation's mechanism is at work."""
+        """List the report's best asks that decide whether an observation's mechanism is at work."""
         return [ask for ask in self.best_asks if one.mechanism and one.mechanism in ask.decides]
 
     def found_there(self, one: Observation) -> list[Claim]:

@@ -1,8 +1,9 @@
 """The rows of a room as JSON, for room bundles: what people said and decided, without ids, secrets and addresses.
 
-`NOUNS` names each model that goes along, in the order in which rows need each other, and for each the columns that stay
-behind; tests/incidents/content/test_room_rows.py holds it against the models, so that a new model or column is decided
-on. People are names only. Whoever reads such a document trusts nothing in it: `Rows` checks each value as a form would.
+`NOUNS` names each exported model, in the order in which rows need each other, and the columns of each that are not
+exported; tests/incidents/content/test_room_rows.py compares it with the models, so that each new model or column is
+decided on. People are names only. The reader trusts nothing in such a document: `Rows` checks each value as a form
+would.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ ROOM = (
 
 @dataclass(frozen=True)
 class Noun:
-    """A model whose rows go along. `room` is the way from a row to its room; `out` are columns that stay behind."""
+    """A model whose rows are exported. `room` is the look-up from a row to its room; `out` are columns left out."""
 
     model: type[models.Model]
     room: str = "incident"
@@ -201,7 +202,7 @@ def _row(
     person: Callable[[User | None], int | None],
     taken: Mapping[type[models.Model], Mapping[int, int]],
 ) -> Json | None:
-    """Return one row; None if it needs another row that stays behind."""
+    """Return one row as JSON; None if it refers to a row that is not exported."""
     told: Json = {}
     for column in noun.columns():
         if column.related_model is User:
@@ -260,7 +261,7 @@ class Rows:
     ) -> dict[str, list[Any]]:
         """Write all rows into an empty room, inside a transaction. `person` makes the account that stands in for a name.
 
-        `completed` gives, for models that need it, the columns that stayed behind. Returns the rows made, by noun.
+        `completed` gives the columns that were not exported, for models that need them. Returns the new rows, by noun.
         """
         made: dict[str, list[Any]] = {}
         by_model: dict[type[models.Model], list[Any]] = {}
@@ -322,7 +323,7 @@ def _checked(noun: Noun, n: int, told: Json) -> Json:
 
 
 def _value(model: type[models.Model], name: str, value: Any) -> Any:
-    """Return a value as its column has it. Raises `Unfit` for what the column cannot hold."""
+    """Convert a JSON value to the type of its column. Raises `Unfit` if the column cannot hold it."""
     column: Any = model._meta.get_field(name)
     if value is None:
         if not column.null:

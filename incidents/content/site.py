@@ -1,4 +1,4 @@
-"""How this installation fares, for its administrators: parts, work, disk, backups, people and limits. Only reads."""
+"""State of this installation, for its administrators: parts, work, disk, backups, people and limits. Only reads."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Leaving:
 
 @dataclass(frozen=True)
 class Site:
-    """All of it, as one page shows it."""
+    """The whole state of the installation, as its page shows it."""
 
     parts: list[PartRow]
     queues: list[QueueRow]
@@ -201,7 +201,7 @@ def look() -> Site:
 
 
 def parts() -> list[PartRow]:
-    """Return the parts as `up` wrote them down; [] where something else started them."""
+    """Return the processes as `up` recorded them; [] if something else started them."""
     return [_part(name, told) for name, told in _json(settings.EXHIBIT_PARTS).items()]
 
 

@@ -56,7 +56,7 @@ def _counted(frame: Frame, clock: str) -> str:
 
 
 def _sure(frame: Frame, clock: str) -> str:
-    """Say how far the times may be off beside those of other clocks; both ends are off alike, so the length is not."""
+    """Say how far the times may be off against other clocks; both ends are off by the same, so the length is exact."""
     if len(frame.clocks) == 1:
         return "by its own clock"
     err = next(float(row.get("err") or 0.0) for row in frame.clocks if row["clock"] == clock)

@@ -142,7 +142,7 @@ def _entry(incident: Incident, object: str) -> dict[str, Any] | None:
 
 
 def _update(incident: Incident, object: str) -> dict[str, Any] | None:
-    """Say that an update is due; nothing if it was given or moved on before this could be sent."""
+    """Say that an update is due; return None if it was given or moved on before this could be sent."""
     if incident.next_update_at is None or not incident.update_due:
         return None
     by = _name(incident.next_update_by)

@@ -48,7 +48,7 @@ LINGER_B, LINGER_S = 64 * 2**20, 5.0
 
 
 async def limited(scope: Scope, receive: Receive, send: Send, pages: object) -> None:
-    """Pass a request to Django whose body is not longer than allowed; answer all others."""
+    """Pass a request on to Django if its body is not longer than allowed; refuse all others."""
     headers = {name.lower(): value for name, value in scope["headers"]}
     announced = headers.get(b"content-length")
     if announced is None and b"transfer-encoding" not in headers:
@@ -104,7 +104,7 @@ async def _most(scope: Scope, headers: dict[bytes, bytes], size: int | None) -> 
 
 
 def _known(headers: dict[bytes, bytes]) -> bool:
-    """Return whether a request says who sends it. Whether that is true, the view decides."""
+    """Return whether a request names its sender (session or token). The view checks whether that is true."""
     cookies = parse_cookie(headers.get(b"cookie", b"").decode("latin-1"))
     return settings.SESSION_COOKIE_NAME in cookies or b"authorization" in headers
 

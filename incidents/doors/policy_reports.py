@@ -93,7 +93,7 @@ def _reports(body: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _seen(said: dict[str, Any], host: str) -> Seen | None:
-    """Return what is kept of a report; None if it is not of a page of ours."""
+    """Return what is stored of a report; None if it does not come from a page of ours."""
     parts = _parts(_text(said, "document-uri"))
     if parts is None or parts.netloc.lower() != host.lower():
         return None
@@ -112,7 +112,7 @@ def _text(said: dict[str, Any], name: str) -> str:
 
 
 def _parts(address: str) -> SplitResult | None:
-    """Return the parts of an address; None if it is none."""
+    """Split an address into its parts; return None if it is not an address."""
     try:
         return urlsplit(address)
     except ValueError:
@@ -120,7 +120,7 @@ def _parts(address: str) -> SplitResult | None:
 
 
 def _origin(address: str, host: str) -> str:
-    """Return what may be kept of an address: a word, a scheme, an origin, a file of ours or "self"; "" for nothing.
+    """Reduce an address to what may be stored: a word, a scheme, an origin, a file of ours or "self"; "" for none.
 
     >>> _origin("https://cdn.example/a/b.js?key=1", "us"), _origin("data:text/html,secret", "us"), _origin("inline", "us")
     ('https://cdn.example', 'data', 'inline')

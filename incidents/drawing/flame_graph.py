@@ -74,7 +74,7 @@ class Node:
 class Block:
     """A drawn node: its place in percent of the width, its level, and its share of the whole profile (0 to 1).
 
-    `at` names it in addresses: the places of its ancestors and its own among their children. `change` is the
+    `at` identifies it in addresses: the index of each ancestor and its own among their siblings. `change` is the
     difference to its share of another profile, None without one.
     """
 
@@ -197,7 +197,7 @@ def _passes(node: Node, stack: Stack, number: int, ends: float) -> None:
 
 
 def _open(node: Node, at: float, frame: str) -> Node | None:
-    """Return the last child if the stack that begins at `at` goes on in it without a gap."""
+    """Return the last child if it is the function `frame` and ends at `at`, so that a stack from there continues it."""
     last = node.children[-1] if node.children else None
     return last if last is not None and last.name == frame and last.ends == at else None
 
@@ -215,7 +215,7 @@ def _sort(root: Node) -> None:
 
 
 def around(found: Sequence[Stack], function: str) -> tuple[Node, Node]:
-    """Return who calls a function and what it calls, as two trees with the function as their root.
+    """Return two trees with a function as their root: its callers, and the functions that it calls.
 
     A stack in which the function calls itself counts once, from its outermost call.
     """

@@ -79,7 +79,7 @@ class Frame:
     def scale(self) -> str:
         """Return how times of this frame are written, even if they are all the same: `clock`, `seconds` or `order`.
 
-        Of aligned clocks one with a time of day gives its times to all.
+        If any of the aligned clocks has times of day, all times of the frame are written as times of day.
         """
         if self.ordered:
             return "order"
@@ -100,10 +100,10 @@ class Frame:
 
     @cached_property
     def shown_zone(self) -> str | None:
-        """Return the zone that times of day are shown in: of instants that of the room, else as the stamps print it.
+        """Return the zone for the frame's times of day: the room's zone for instants, else the zone of the stamps.
 
-        None if it is not known. Instants are in UTC where the zone's clocks were changed meanwhile, since one axis
-        cannot show both.
+        None if it is not known. Instants are shown in UTC if the zone's offset changes within the frame, since one axis
+        cannot show both offsets.
         """
         if self.scale != "clock":
             return None
@@ -213,8 +213,8 @@ def _clock(row: Json) -> Clock:
 def frames_of(report: Json) -> list[Frame]:
     """Return the frames of a report that have a place in time, aligned ones first, then by artifact.
 
-    A frame whose clocks show one moment only has a hair's breadth here, so that it can be looked at; `fitted` takes it
-    away again.
+    A frame whose clocks show only one moment gets a minimal length (`HAIR_S`) here, so that it can be queried; `fitted`
+    removes it again.
     """
     grouped: dict[str, list[Json]] = {}
     for clock in report.get("clocks", ()):
@@ -244,9 +244,8 @@ def _zone(clocks: Iterable[Json], report: Json) -> str | None:
 def fitted(frame: Frame, strips: Sequence[Drawing]) -> Frame | None:
     """Return a frame with the axis of what is drawn on it: of the strips' clocks and of their longest marks.
 
-    A frame of one moment gets no axis (`t0 == t1`): a sample is a value, whatever interval it covers, and so are several
-    at the same moment. Only a call or wait with a length makes two moments of it. Return None if nothing is drawn
-    there.
+    A frame of a single moment gets no axis (`t0 == t1`). Samples at one moment are values, whatever interval they
+    cover; only a call or wait with a length needs an axis. Return None if nothing is drawn there.
     """
     marks: list[Span | Sample] = []
     for strip in strips:

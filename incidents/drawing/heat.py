@@ -25,7 +25,8 @@ MOST_COLUMNS = 200
 def heat(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) -> dict[str, Any] | None:
     """Return the lane of all calls in a window as cells `[column, band, calls]`; None with fewer than LEAST_CALLS.
 
-    A call stands in the column in which it ends, one that ends later in the last; bands are those of `ranges.band_s`.
+    A call counts in the column in which it ends, or in the last one if it ends later. Bands are those of
+    `ranges.band_s`.
     """
     parts = []
     for name in CALLS if not frame.ordered else ():

@@ -240,7 +240,7 @@ def table(
 ) -> Table:
     """Group the calls of a range, sorted by their seconds inside it; `bands`: only durations from one band to another.
 
-    Stretches that were not traced are no calls: only their sum is told.
+    Stretches that were not traced are not calls; only their sum is given.
     """
     parts = []
     for name in CALLS if not frame.ordered else ():

@@ -75,7 +75,7 @@ class Axis:
 def relation(
     chosen: Choice, axis: Axis, window: Window, source: ReadOnly, cache: Path | None, *, single: bool = False
 ) -> str:
-    """Return a SELECT of the weighted rows of a window on the frame's axis; `single`: without merged rows.
+    """Return a SELECT of the weighted rows of a window on the frame's axis; with `single`, rows are not merged.
 
     Large artifacts are read from their overviews: the coarsest level that the window's pixels allow, else the rows,
     pruned by time.

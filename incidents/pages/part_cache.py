@@ -1,8 +1,9 @@
 """Cache parts that many people fetch at once when a room changes: made once per process for all with the same rights.
 
-A part is cached under the room's event number, the rights and the address, so a change makes it anew; and only for a
-few seconds (longer what takes long to make), since not every change makes an event. Access is checked each time before the cache is asked. Nothing
-personal may be in such a part: the CSRF token of its forms is inserted for each reader.
+A part is cached under the room's event number, the rights and the address, so it is made again after a change. It is
+cached only for a few seconds (longer if it takes long to make), since not every change makes an event. Access is
+checked each time before the cache is read. Such a part may contain nothing personal: the CSRF token of its forms is
+inserted for each reader.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Shelf:
         self._lock = threading.Lock()
 
     def get(self, key: tuple[object, ...], make: Callable[[], str]) -> str:
-        """Return the text of a key, made now unless it is seconds old. Exceptions of `make` reach the caller."""
+        """Return the cached text of a key, or make it if it is too old. Exceptions of `make` reach the caller."""
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         try:

@@ -203,7 +203,7 @@ def _padding(size: int) -> bytes:
 
 
 class Reader:
-    """Reads a bundle from its begin to its end. `manifest` is there, and its signature checked, from the start.
+    """Reads a bundle from start to end. The constructor reads `manifest` and checks its signature.
 
     Raises `BundleRefused`, here and from `members`, with the name of the member that is not as the manifest says.
     """
@@ -331,7 +331,7 @@ def _told(text: bytes) -> dict[str, Any]:
 
 
 def _manifest(told: dict[str, Any]) -> Manifest:
-    """Check a signed manifest: whoever signed it may still be hostile."""
+    """Check the content of a signed manifest, whose signer may be hostile."""
     try:
         words = {name: str(told[name]) for name in ("id", "title", "holds", "site", "made_by", "key")}
         made_at = datetime.fromisoformat(told["made_at"]).astimezone(UTC)

@@ -43,9 +43,9 @@ def patiently(deed: Callable[[], T], seconds: float = 30.0) -> T:
 
 
 def no_text(error: DataError) -> Refused:
-    """Return the refusal of a text that the database cannot hold, for a NUL in it; raise any other `DataError` again.
+    """Return the refusal for a text that contains NUL, which the database cannot store; re-raise any other `DataError`.
 
-    No person types one, so no form looks for it: it is refused here, wherever it came from.
+    People do not type NUL, so forms do not check for it; it is refused here, whatever the source.
     """
     # In a text, and in a text within JSON.
     if not any(words in str(error) for words in ("NUL (0x00)", "\\u0000 cannot be converted to text")):

@@ -1,4 +1,4 @@
-"""Where people are signed in, when each browser was seen last, an end to any of them; and the record of sign-ins."""
+"""List the browsers in which people are signed in, sign them out, and keep the record of sign-ins."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def note_signed_in(request: HttpRequest, user: User) -> None:
 
 
 def record_half(request: HttpRequest, user: User) -> None:
-    """Record that somebody knew the password and is asked for the second factor; `record_in` makes a sign-in of it."""
+    """Record a right password before the second factor is asked for; `record_in` turns this row into a sign-in."""
     row = _record(request, user, Outcome.HALF)
     request.session[HALF] = row.pk if row else None
 
@@ -105,7 +105,7 @@ def agent_of(request: HttpRequest) -> str:
 
 
 def note_seen(request: HttpRequest, user: User) -> None:
-    """Note that the browser of a request is in use, now and then; one that signed in before this was noted is added."""
+    """Update when the browser of a request was last seen, at most every `SEEN_S`; add a browser that has no row yet."""
     key = request.session.session_key or ""
     if time.monotonic() - _noted.get(key, -SEEN_S) < SEEN_S:
         return
@@ -171,7 +171,7 @@ def end_others(user: User, current: str) -> int:
 
 
 def forget_ended() -> None:
-    """Delete expired sessions, what was noted of sessions that are no more, and old lines of the record."""
+    """Delete expired sessions, browsers without a session, and old rows of the record of sign-ins."""
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
     gone = ~Exists(Session.objects.filter(session_key=OuterRef("session_key")))
     UserSession.objects.filter(gone).delete()

@@ -257,7 +257,7 @@ class Listener:
         self.news.set()
 
     def late(self, late: bool) -> None:
-        """Tell the page that events come late, from the table only, or that they come at once again."""
+        """Tell the page whether events come late (read from the table only) or at once again."""
         self.passing["late"] = ("late", {"late": late})
         self.news.set()
 

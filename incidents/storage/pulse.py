@@ -1,4 +1,4 @@
-"""Feel the database's pulse in the web process: whoever asks knows at once whether it answers, without asking it."""
+"""Watch in the web process whether the database answers, so that code can check that at once without a query."""
 
 from __future__ import annotations
 

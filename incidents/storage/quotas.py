@@ -1,4 +1,4 @@
-"""How much one room and one sender may bring, so that nobody fills the server for everybody else.
+"""Limit how much one room may hold and one sender may send, so that nobody fills the server for everybody else.
 
 A sender is an upload token, or a person where no token was used. Files of an archive count like files that were sent:
 an archive is judged by what comes out of it. Uploads under way count with the size that they announced.
@@ -26,14 +26,14 @@ SAFE = "Nothing that is here was touched."
 
 @dataclass
 class Left:
-    """What a room and a sender may still bring: `files` and `room` bytes of the room, `day` bytes of the sender."""
+    """What may still be sent: `files` and `room` bytes to the room, `day` bytes by the sender."""
 
     files: int
     room: int
     day: int
 
     def spend(self, size: int) -> None:
-        """Take one file of `size` bytes off. Raises `OverQuota` and takes nothing if it does not fit."""
+        """Subtract one file of `size` bytes. Raises `OverQuota` and subtracts nothing if it does not fit."""
         if self.files < 1:
             raise OverQuota(
                 f"This room takes at most {settings.EXHIBIT_ROOM_FILES:,} files (EXHIBIT_ROOM_FILES), and holds them. "
@@ -57,7 +57,7 @@ class Left:
 
 
 def left(incident_id: int, uploader_id: int, token_id: int | None) -> Left:
-    """Return what is left for this room and sender now, uploads under way taken off."""
+    """Return what is left for this room and sender now; uploads under way are subtracted."""
     here = Artifact.objects.filter(incident=incident_id).exclude(state=ArtifactState.PURGED)
     held, coming = _sum(here), _sum(_under_way().filter(incident=incident_id))
     who = {"uploader": uploader_id, "token": token_id}

@@ -1,4 +1,4 @@
-"""Secrets at rest: sealed with a key made of SECRET_KEY, which lies beside the database, not in it."""
+"""Encrypt stored secrets (seal them) with a key derived from SECRET_KEY, which is stored outside the database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_plain(text: str) -> bool:
 
 
 def unseal(text: str) -> str | None:
-    """Return the text, None if it was sealed with another key. A text of before it was sealed comes back as it is."""
+    """Decrypt a text; return None if it was sealed with another key, and a text that was never sealed unchanged."""
     if is_plain(text):
         return text
     try:
@@ -31,7 +31,7 @@ def unseal(text: str) -> str | None:
 
 
 def fingerprint() -> str:
-    """Return a word by which two installations see whether they have the same key; it tells nothing of the key."""
+    """Return a hash by which two installations can compare their keys without revealing them."""
     return hashlib.blake2b(_key(), person=b"fingerprint", digest_size=8).hexdigest()
 
 

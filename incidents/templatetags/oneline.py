@@ -31,7 +31,7 @@ BREAK = re.compile(r"\s*\n\s*")
 
 
 class OneLine(Node):
-    """What stands between `{% oneline %}` and `{% endoneline %}`, its text already joined."""
+    """The nodes between `{% oneline %}` and `{% endoneline %}`, with their texts already joined."""
 
     def __init__(self, nodelist: NodeList) -> None:
         self.nodelist = nodelist

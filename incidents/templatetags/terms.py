@@ -111,7 +111,7 @@ def _marked(word: str, called: bool) -> SafeString | None:
 
 @cache
 def _meant(word: str) -> Entry | None:
-    """Return what a word of a text certainly means; None if it may be an ordinary word."""
+    """Return the glossary entry of a word; None if it has none, or may be an ordinary word."""
     table, _, name = word.partition(".")
     if name and f"table.{table}" in glossary.glossary():
         return glossary.column(table, name)

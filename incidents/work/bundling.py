@@ -67,7 +67,7 @@ def fail(job: Job, cause: str) -> None:
 
 
 def forget_old() -> None:
-    """Remove bundles that are past their day, and the files of those that went during the last one."""
+    """Remove expired bundles, and again the files of bundles that expired during the last day."""
     now = timezone.now()
     for export in Export.objects.filter(state=BundleState.READY, expires_at__lt=now):
         with transaction.atomic():
@@ -80,7 +80,7 @@ def forget_old() -> None:
 
 
 class _Progress:
-    """Tells how many bytes were taken in, and renews the lease with it. Raises `LeaseLost`."""
+    """Publishes how many bytes were written so far, and renews the lease. Raises `LeaseLost`."""
 
     def __init__(self, job: Job, export: Export) -> None:
         self.job, self.export = job, export
@@ -205,7 +205,7 @@ def _sha256(file: BinaryIO) -> tuple[int, str]:
 
 
 def _finish(job: Job, export: Export, artifacts: list[Artifact], made: tuple[int, str]) -> None:
-    """Hand the bundle out, unless evidence in it was purged meanwhile: then it is made again without it."""
+    """Offer the bundle for download; if evidence in it was purged meanwhile, make it again without that."""
     with transaction.atomic():
         RoomCounter.lock(export.incident_id)
         job.hold()

@@ -106,7 +106,7 @@ def _written(path: Path) -> float:
 
 
 def kept(cache: Path, spec: CaseSpec, report: Mapping[str, Any] | None) -> Kept:
-    """Return the cache for this state. Clocks can move without a new reading, so the hash covers the report's clocks."""
+    """Return the cache for this state of a room. Clocks can move without a new reading, so its hash covers them too."""
     places = [[c.get("clock"), c.get("frame"), c.get("add")] for c in (report or {}).get("clocks", ())]
     return Kept(cache / "compare", analysis.digest([analysis.inputs_hash(spec), places]))
 

@@ -1,8 +1,8 @@
-"""Who holds a job, in a word that tells later whether this process has surely ended.
+"""Identify the process that holds a job, so that another can tell later whether it has ended.
 
-A lease lasts two minutes, since its holder may run on a host that does not answer. Of a process on this host the kernel
-knows at once. The word is `host:kernel:pid:start`: `kernel` names this boot and this namespace of process ids, and
-`start` is when the process began, since a pid is given again.
+A lease lasts two minutes, since its holder may run on a host that does not answer. For a process on this host the
+kernel knows at once. The identifier is `host:kernel:pid:start`: `kernel` names this boot and this namespace of process
+ids, and `start` is the start time of the process, since pids are reused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PROC = Path("/proc")
 
 
 def me() -> str:
-    """Return the word for this process, at most 100 characters."""
+    """Return the identifier of this process, at most 100 characters."""
     return f"{socket.gethostname()[:50]}:{_kernel()}:{os.getpid()}:{_start(os.getpid())}"
 
 

@@ -241,7 +241,7 @@ def _judging(later_s: float = 0.0) -> list[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Return what a child is told: nothing of ours, and a folder for temporary files."""
+    """Return the environment of a child: none of our settings, and a folder for temporary files."""
     return {"TMPDIR": str(folder), **{key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}}
 
 

@@ -1,7 +1,7 @@
-"""Write what a room found and its tables with names replaced: for people who must not learn whose room it is.
+"""Write a room's report and tables with names replaced, for people who must not learn whose room it is.
 
-The tables are rewritten in the child that writes them (incidents/drawing/tables_child.py), the report here, with one key
-that is thrown away. What was replaced by what stays in the room, for its leads.
+The tables are rewritten in the child that writes them (incidents/drawing/tables_child.py), the report here, with one
+key that is thrown away. The list of replaced names stays in the room, for its leads.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def remind_of_updates() -> int:
 
 
 def _whom(incident: Incident) -> list[int]:
-    """Return whoever promised the update, else the leads of the room."""
+    """Return the ids of whoever promised the update, else of the leads of the room."""
     if incident.next_update_by_id is not None:
         return [incident.next_update_by_id]
     leads = Membership.objects.filter(incident=incident, role=Role.LEAD)

@@ -65,7 +65,7 @@ def fail(job: Job, cause: str) -> None:
 
 
 class _Progress:
-    """Counts the bytes that were written, renews the lease and tells how far it is. Raises `LeaseLost`."""
+    """Counts the bytes written, renews the lease and publishes the progress. Raises `LeaseLost`."""
 
     def __init__(self, job: Job, origin: Origin) -> None:
         self.job, self.origin = job, origin
@@ -201,7 +201,7 @@ class _Filling:
             Job.objects.ask_ingest(artifact, queue)
 
     def note_of(self, dispute: room_rows.Json) -> None:
-        """Write a dispute of the other site as a note on its finding; whoever stands by it here disputes again."""
+        """Write a dispute of the other site as a note on its finding; whoever agrees with it here disputes again."""
         key, reason, answer = dispute.get("finding_key"), dispute.get("reason"), dispute.get("answer")
         author = dispute.get("author")
         if not isinstance(key, str) or not isinstance(reason, str) or not isinstance(author, int) or len(key) != 16:

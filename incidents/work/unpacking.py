@@ -52,7 +52,7 @@ def is_archive(artifact: Artifact) -> bool:
 
 
 def told_of(artifact: Artifact) -> dict[str, str]:
-    """Return what its archive says about an artifact: host, os, tz, date, command; empty if it came from no archive."""
+    """Return what the archive of an artifact says about it (host, os, tz, date, command); empty without an archive."""
     members = sorted(artifact.came_in.all(), key=lambda member: member.pk)  # prefetched, where there are many artifacts
     told: dict[str, str] = members[0].told if members else {}
     return told
@@ -147,9 +147,9 @@ class _Walk:
                 self.member(found, only_known, before is not None and before.wanted)
 
     def tell_zones(self) -> None:
-        """Give the files that were taken in before the zone of their host was found this zone, and read them again.
+        """Set the zone of files that became artifacts before the zone of their host was found; read them again.
 
-        One that is being read just then asks a person for its zone, as a file from no archive does.
+        A file that is being read at that moment asks a person for its zone, like a file from no archive.
         """
         for member in self.artifact.members.filter(became__isnull=False).select_related("became"):
             zone = self.tree.facts_of(member.path).tz

@@ -199,7 +199,7 @@ def _observed(content: Json) -> str:
 
 
 def struck(content: Json, number: int) -> Json | None:
-    """Return a frozen content without the words and figures that rest on a purged artifact; None if nothing does."""
+    """Return a frozen content without the words and figures that rest on a purged artifact; None if none of them do."""
     gone = [
         source for source in content["sources"] if any(cited["artifact"] == number for cited in source["citations"])
     ]

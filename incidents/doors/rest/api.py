@@ -79,7 +79,7 @@ class Strict(Parser):
 
 
 class Api(NinjaAPI):
-    """Ninja's API, in which an operation is called as its function is: the names of a client's methods."""
+    """Ninja's API with the function names as ids of operations: clients made from it name their methods so."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
@@ -102,7 +102,7 @@ api = Api(
 
 
 def caller_of(request: HttpRequest) -> Caller:
-    """Return who calls, as one of the classes above has found."""
+    """Return the caller that one of the classes above has identified."""
     caller: Caller = request.auth  # type: ignore[attr-defined]  # set by ninja
     return caller
 
@@ -148,7 +148,7 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """Name each wrong value by its place, without what ninja puts around a body."""
+    """Answer 422 and name each wrong value by its place, without the level that ninja adds around a body."""
     found = [{"where": ".".join(str(step) for step in one["loc"]), "why": one["msg"]} for one in error.errors]
     return refusal(422, "What was sent does not fit: see errors.", errors=found)
 
@@ -174,7 +174,7 @@ for _kind in AWAY:
 
 
 def answered(view: View) -> View:
-    """Wrap a view of the API: a method that the address does not take is a problem too, and caches store nothing."""
+    """Wrap a view of the API: it answers an unsupported method with a problem, and forbids caches to store answers."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -202,5 +202,5 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def unknown(request: HttpRequest, rest: str = "") -> HttpResponse:
-    """Answer an address that is none."""
+    """Answer 404 for an address of the API that does not exist."""
     return refusal(404, "Not found.")

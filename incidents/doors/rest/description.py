@@ -1,4 +1,4 @@
-"""What the API says of itself: OpenAPI 3.1 for programs, a page for people."""
+"""Describe the API: as OpenAPI 3.1 for programs, as a page for people."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def reference(request: HttpRequest) -> HttpResponse:
 
 @cache
 def document() -> Json:
-    """Return the OpenAPI document with what ninja leaves out: problems and idempotency keys."""
+    """Return the OpenAPI document of ninja with the problems and the idempotency key added to each operation."""
     made: Json = api.get_openapi_schema(path_prefix=ROOT)
     _, shapes = models_json_schema([(Problem, "serialization")], ref_template="#/components/schemas/{model}")
     made["components"]["schemas"] |= shapes["$defs"]
@@ -79,7 +79,7 @@ _KEY: Json = {
 
 
 def groups() -> list[Json]:
-    """Return the operations by their subject, as the page shows them."""
+    """Return the operations grouped by tag, as the page shows them."""
     found: dict[str, list[Json]] = {}
     for address, operations in document()["paths"].items():
         for method, operation in operations.items():

@@ -1,4 +1,4 @@
-"""Do a write once: what is sent again under the same `Idempotency-Key` is answered as it was, and not done again."""
+"""Do a write once: a request repeated under the same `Idempotency-Key` gets the first answer and is not done again."""
 
 from __future__ import annotations
 

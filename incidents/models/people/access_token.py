@@ -1,4 +1,4 @@
-"""Access tokens: what a program shows instead of a person's session, and what its writes were answered with."""
+"""Access tokens, which programs send instead of a person's session, and the stored answers to their writes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ REPLAYED_FOR = timedelta(days=1)
 
 
 class IdempotencyKey(models.Model):
-    """A write of the API that was done, with its answer: sent again under the same key, it is answered the same.
+    """A write of the API that was done, with its answer: a repetition under the same key gets this answer.
 
     The row is written in the transaction of the write itself, so one is never there without the other.
     """

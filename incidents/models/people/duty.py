@@ -28,7 +28,7 @@ HOLDERS: dict[str, tuple[str, ...]] = {
 
 class DutyManager(models.Manager["Duty"]):
     def held(self) -> models.QuerySet[Duty]:
-        """Return the duties whose holder can do them: a duty rests while its holder is no member of a fitting role."""
+        """Return the duties whose holder is at present an active member with a role that fits the duty."""
         able = Q(pk__in=[])
         for kind, roles in HOLDERS.items():
             members = Membership.objects.filter(

@@ -41,7 +41,7 @@ class Outcome(models.TextChoices):
 
 
 class SignIn(models.Model):
-    """One try to sign in. `user` is None where no account has the name; `address` where the server is told none."""
+    """One try to sign in. `user` is None if no account has the name, `address` if the server does not know it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+")
     at = models.DateTimeField(auto_now_add=True)

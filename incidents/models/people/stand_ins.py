@@ -13,5 +13,5 @@ def stands_in(user: User) -> bool:
 
 
 def signs_as(user: User) -> str:
-    """Return the name under which a person's word stands in a case: the user name, or whom an account stands in for."""
+    """Return the name that signs a person's statements in a case: the user name, or the name that a stand-in holds."""
     return user.first_name if stands_in(user) else user.get_username()

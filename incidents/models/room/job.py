@@ -90,7 +90,7 @@ class JobManager(models.Manager["Job"]):
             return None
 
     def end_leases_of(self, gone: Callable[[str | None], bool]) -> None:
-        """End the leases whose holder `gone` says has ended: nobody need wait for their time."""
+        """End the leases whose holder has ended according to `gone`, so that nobody waits until they expire."""
         running = self.filter(state=JobState.RUNNING, lease_until__gt=timezone.now())
         held = dict(running.values_list("pk", "worker"))
         if ended := {pk: worker for pk, worker in held.items() if gone(worker)}:
@@ -200,7 +200,7 @@ class Job(models.Model):
 
     @property
     def tries(self) -> int:
-        """Times that it was tried. A turn that ended because others waited does not count."""
+        """Number of tries. An attempt that ended because other jobs were waiting does not count."""
         return self.attempt - self.turns
 
     def others_wait(self) -> bool:
@@ -209,9 +209,9 @@ class Job(models.Model):
         return waiting.exclude(incident_id=self.incident_id).exists()
 
     def give_way(self, queue: str, delay: timedelta = timedelta(0), cause: str | None = None) -> None:
-        """Return a job to a queue that goes on later where it stopped: others have their turn, or it waits for `cause`.
+        """Return an unfinished job to a queue; it continues later, after other jobs or once `cause` is over.
 
-        Such a turn is no failed try.
+        This does not count as a failed try.
         """
         values = {
             "state": JobState.QUEUED,

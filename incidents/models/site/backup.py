@@ -29,7 +29,7 @@ class BackupState(models.TextChoices):
 
 class BackupManager(models.Manager["Backup"]):
     def claim(self, root: Path, every: timedelta, worker: str) -> Backup | None:
-        """Begin a scheduled backup if one is due; return None if none is. Of two workers at once, one gets it."""
+        """Begin a scheduled backup if one is due, else return None. If two workers call at once, one gets it."""
         with transaction.atomic():
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(hashtext('exhibit scheduled backup'))")
@@ -55,7 +55,7 @@ class BackupManager(models.Manager["Backup"]):
         return last.started_at + (every if last.state == BackupState.DONE else min(every, RETRY))
 
     def abandoned(self, gone: Callable[[str | None], bool]) -> list[Backup]:
-        """Return the running backups whose worker has ended, by what `gone` says of it or by its lease."""
+        """Return the running backups whose worker has ended: their lease has expired, or `gone` says so."""
         now = timezone.now()
         running = self.filter(state=BackupState.RUNNING)
         return [row for row in running if row.lease_until is None or row.lease_until < now or gone(row.worker)]
@@ -70,7 +70,7 @@ class BackupManager(models.Manager["Backup"]):
 
 
 class Backup(models.Model):
-    """One backup. A dump leaves out the rows of this table: they tell of this place, not of the one that is restored.
+    """One backup. A dump leaves out the rows of this table: they describe this installation, not a restored one.
 
     `files` and `bytes` are of what was written; `cause` says why it failed. A running one has a lease.
     """

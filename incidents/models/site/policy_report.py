@@ -17,7 +17,7 @@ MOST = 300
 
 @dataclass(frozen=True)
 class Seen:
-    """One report, of words that hold nothing of an address but a route's name, an origin or a file of ours."""
+    """One report. Of an address it holds only the name of a route, an origin or the name of a file of ours."""
 
     directive: str
     blocked: str
@@ -64,5 +64,5 @@ class PolicyReport(models.Model):
 
     @property
     def further(self) -> bool:
-        """Tell whether this counts what found no place of its own."""
+        """Tell whether this is the group of all reports beyond the maximum number of groups."""
         return not self.directive

@@ -344,7 +344,7 @@ def checks(report: Json) -> list[Check]:
 
 
 def undecidable(report: Json) -> list[tuple[str, str, str]]:
-    """Return pairs of aligned clocks with the distance (in words) below which the order of events is unknown."""
+    """Return pairs of aligned clocks with the time (in words) within which the order of their events is unknown."""
     names = named(report)
     frames: dict[str, list[Json]] = {}
     for clock in report.get("clocks", ()):
@@ -385,7 +385,7 @@ def against(report: Json, clock: str, ref: str, lo: float, hi: float) -> list[st
 
 
 def tellers(report: Json) -> list[Domain]:
-    """List the clocks that a statement can tie."""
+    """List the clocks that show time, which a statement can tie."""
     return [domain for domain in domains(report) if domain.tells_time]
 
 

@@ -241,7 +241,7 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _words(found: list[Line], parts: list[analysis.PartValues], kind: str | None) -> dict[str, list[str]]:
-    """Explain the words on these lines by the kind of their part: address, text, sort, source."""
+    """Return word -> [address, explanation, sort, source] for the words on these lines that the glossary knows."""
     meant: dict[str, Entry] = {}
     for values in parts:
         begin, end = values.part.line_from, values.part.line_to

@@ -163,6 +163,6 @@ def _list_of(row: Decision | Entry) -> str:
 
 
 def _just_deleted(rows: QuerySet[Any], room: Room) -> list[dict[str, Any]]:
-    """Return what the reader has just taken away, for undo."""
+    """Return the rows that the reader has just deleted, for undo."""
     gone = rows.filter(deleted_by=room.user, deleted_at__gt=timezone.now() - UNDO_FOR).select_related("deleted_by")
     return [{"row": row, "what": _list_of(row), "name": row._meta.verbose_name} for row in gone.order_by("-deleted_at")]

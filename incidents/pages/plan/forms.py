@@ -35,7 +35,7 @@ class SeenForm(UnknownIsNone):
 
     @property
     def seen(self) -> dict[str, Any] | None:
-        """Return the values that the person saw; None if the form did not send them, as from a script."""
+        """Return the values that the person saw; None if the form did not send them (a script may leave them out)."""
         if not any(self[name].html_initial_name in self.data for name in self.fields):
             return None
         return {name: _lines(self._was(name)) for name in self.fields}

@@ -336,7 +336,7 @@ def request_link(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 @dataclass(frozen=True)
 class LinkFields:
-    """What a link says and takes: as a room gives it unasked, unless somebody chose otherwise."""
+    """Label and limits of an upload link (`most` files, `mib` each), with the default values."""
 
     label: str = ""
     hours: int = quarantine.HOURS

@@ -14,7 +14,7 @@ from incidents.access import Room
 from incidents.errors import Refused
 from incidents.storage import live
 
-# Names of the room's pages; a page that is missing here is "the room".
+# Names of the room's pages; any other page is shown as "the room".
 WORDS = {
     "room": "the room",
     "finding": "a finding",

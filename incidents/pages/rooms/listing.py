@@ -1,4 +1,4 @@
-"""The list of rooms: which rooms a person may know of, in which order, and which of their causes came before.
+"""The list of rooms: which rooms a person may see, in which order, and which of their causes occurred before.
 
 "Time to verdict" runs from the opening of the room to its first verdict of state cause or suspect (`Verdict.first_at`).
 """
@@ -121,7 +121,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Again:
-    """A cause that came before: this room is the nth with it in its quarter, of `in_all` visible ones."""
+    """A cause that occurred before: this room is the nth with it in its quarter, of `in_all` visible rooms with it."""
 
     nth: int
     quarter: datetime
@@ -177,7 +177,7 @@ class Listed(Protocol):
 
 
 def listed(room: Incident) -> Listed:
-    """Return a room that `found` gave, with what it added; the type of a model does not know it."""
+    """Cast a room that `found` returned to `Listed`: the type of the model lacks the added columns."""
     return cast(Listed, room)
 
 
@@ -203,7 +203,7 @@ def tally(user: User | AnonymousUser) -> Tally:
 
 
 def _grouped(rooms: QuerySet[Incident]) -> QuerySet[Incident]:
-    """Annotate `last_event` and the group: a room burns while it is open, has no cause and something happens in it."""
+    """Annotate `last_event` and the group: a room burns while it is open, without a cause, and had a recent event."""
     now = timezone.now()
     last = Activity.objects.filter(incident=OuterRef("pk")).order_by("-seq").values("at")[:1]
     stale = Q(last_event__lt=now - STALE) | Q(last_event__lt=now - FRESH, verdict__state="nothing wrong seen")
@@ -220,7 +220,7 @@ def _grouped(rooms: QuerySet[Incident]) -> QuerySet[Incident]:
 
 
 def _state(user: User | AnonymousUser, name: str) -> Q:
-    """Return the condition of one filter; what is archived is only found under its own."""
+    """Return the condition of one filter; archived rooms match only the filter for archived rooms."""
     if name == ARCHIVED:
         return Q(archived_at__isnull=False)
     there = Q(archived_at__isnull=True)

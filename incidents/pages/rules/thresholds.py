@@ -1,4 +1,4 @@
-"""A room's changes to the rules: other values for parameters, findings hidden for a while. The rules stay."""
+"""A room's changes to the rules: other values for parameters, findings hidden for a while. Rules stay unchanged."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _run(rooms: list[int], query: Query, after: Place | None, deadline: float, d
 def _look_through(
     artifact: Artifact, reader: LineReader, first: int, query: Query, deadline: float, done: Scan
 ) -> bool:
-    """Search one file; return False if the scan has to end within it."""
+    """Search one file; return False if the scan must stop before its end."""
     for begin in range(first, reader.count + 1, _BLOCK):
         for line_no, text in _matches(reader, begin, min(begin + _BLOCK - 1, reader.count), query):
             if len(done.hits) == MOST_HITS:

@@ -98,7 +98,7 @@ def similar(room: Room) -> list[Similar]:
 
 
 def _sharing(room: Room, mine: set[Feature]) -> dict[int, set[Feature]]:
-    """Return every visible room, this one too, with the features it shares. Rooms of strangers are left out."""
+    """Return the id of each visible room, this one included, with the features of `mine` that it has too."""
     named = {kind: sorted({value for k, value in mine if k == kind}) for kind in ("rule", "host", "subject")}
     rows = (
         Finding.objects.filter(FOUND, incident__in=visible_to(room.user))

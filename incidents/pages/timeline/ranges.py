@@ -1,4 +1,4 @@
-"""Selections on the timeline: a range of time or the lines of a span, and marking or keeping what was selected."""
+"""Selections on the timeline: a range of time or the lines of a span; mark a range as the symptom, save lanes."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def table_shown(
 
 
 def log_url(room: Room, frame: Frame, at: float) -> str | None:
-    """Return where a change at a time of a frame is written down; None if nobody knows when that was."""
+    """Return the address of the form that logs a change at a time of a frame; None if the date is unknown."""
     if frame.epoch is None or not room.may(Right.PLAN):
         return None
     asked = {
