@@ -368,7 +368,7 @@ def _written(value: Any) -> Any:
 
 
 def _object(text: bytes) -> Json:
-    """Read an answer; what is no JSON object comes from something between here and Exhibit."""
+    """Parse an answer as a JSON object; return {} for anything else, which a proxy may have sent."""
     try:
         found = json.loads(text)
     except ValueError:

@@ -122,14 +122,14 @@ def propose_note(
 
 
 def place(room: str, rest: str = "") -> str:
-    """Return the address of something of a room."""
+    """Return the API path of a room, or of a resource in it."""
     return f"/rooms/{room}{'/' if rest else ''}{rest}"
 
 
 def asked(
     context: Context, path: str, body: Json | None = None, method: Literal["GET", "POST"] = "GET", **by: Any
 ) -> Json:
-    """Call the API as the caller may; a refusal is told in its words."""
+    """Call the API with the caller's token; raise a refusal as ToolError with its message."""
     try:
         return Exhibit(os.environ["EXHIBIT_URL"], token_of(context)).call(method, path, body, **by)
     except (Problem, Unreachable) as error:
@@ -137,7 +137,10 @@ def asked(
 
 
 def token_of(context: Context) -> str:
-    """Return the token: over HTTP the caller's own, never the server's, which would lend its owner's eyes to anybody."""
+    """Return the access token: over HTTP the caller's own, over stdio EXHIBIT_TOKEN.
+
+    A caller over HTTP never gets the server's token, which would show anybody what its owner may see.
+    """
     request = context.request_context.request
     if request is None:
         return os.environ["EXHIBIT_TOKEN"]

@@ -34,7 +34,7 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return where a request comes from; a server that listens on a socket in the file system is told no address."""
+        """Return the address of the client; a placeholder if the server listens on a socket in the file system."""
         return str(super().get_client_ip(request)) if request.META.get("REMOTE_ADDR") else NO_ADDRESS
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -81,6 +81,6 @@ class MFAAdapter(DefaultMFAAdapter):
         return seals.seal(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Return the secret; where the key is another one, a secret that nobody knows, so that no code fits."""
+        """Decrypt the secret; if it was sealed with another key, return a random one, so that no code fits."""
         told = seals.unseal(encrypted_text)
         return base64.b32encode(secrets.token_bytes(20)).decode("ascii") if told is None else told

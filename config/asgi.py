@@ -38,7 +38,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def _answer(scope: Any, receive: Any, send: Any) -> None:
-    """Pass a request on; what does not reach Django says itself which route it is."""
+    """Pass a request on; set the name of the route here for requests that do not reach Django."""
     from config.meters import ROUTE
 
     if UPLOADS.match(scope["path"]):

@@ -26,7 +26,7 @@ _hanging: set[asyncio.Future[None]] = set()
 
 
 def at_once(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Return a middleware that answers every request itself while the database is away, but the question after health."""
+    """Return a middleware that answers every request but /healthz itself while the database is away."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if pulse.away() and request.path != "/healthz":
@@ -37,10 +37,10 @@ def at_once(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable
 
 
 async def not_waiting(scope: Any, receive: Receive, send: Send, answer: Answer) -> None:
-    """Let `answer` answer a GET; if the database falls silent while it works, let it begin anew, to be refused at once.
+    """Let `answer` answer a GET; if the database stops answering meanwhile, call it again, so that it refuses at once.
 
-    The first attempt hangs in a query that nobody can take back. It ends when the database does, and its answer is
-    thrown away. What changes something is left to hang: nobody knows whether it happened.
+    The first call hangs in a query that cannot be cancelled. It ends when the connection ends, and its answer is
+    dropped. Requests that change something are not repeated, because nobody knows whether the change was made.
     """
     if scope["method"] not in {"GET", "HEAD"} or pulse.away():
         await answer(scope, receive, send)
@@ -67,7 +67,7 @@ async def not_waiting(scope: Any, receive: Receive, send: Send, answer: Answer) 
 
 
 def _without_body(receive: Receive) -> Receive:
-    """Return a `receive` for the second attempt: the first has taken the message that says the body is empty."""
+    """Return a `receive` for the second call: the first call has consumed the message that the body is empty."""
     first = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def again() -> Any:

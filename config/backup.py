@@ -124,7 +124,7 @@ def verify(folder: Path) -> list[Entry]:
 
 
 def has_our_key(folder: Path) -> bool:
-    """Tell whether the backup was made with the secret key that is here now. Backups of before it was noted: True."""
+    """Tell whether the backup was made with the present secret key; True for old backups that record no key."""
     noted: str | None = (_manifest(folder) or {}).get("key")
     return noted is None or noted == seals.fingerprint()
 
@@ -143,7 +143,7 @@ def figures(entries: Sequence[Entry]) -> tuple[int, int]:
 
 
 def is_ours(folder: Path) -> bool:
-    """Tell whether this is a finished backup that was made with the secret key that is here now."""
+    """Tell whether this is a finished backup that was made with the present secret key."""
     manifest = _manifest(folder)
     return manifest is not None and manifest.get("key") == seals.fingerprint()
 
@@ -185,8 +185,8 @@ def restore(folder: Path, replace: bool = False) -> list[Entry]:
 def _evidence(root: Path) -> Iterator[tuple[Path, str]]:
     """Yield each file to back up, a reading's manifest before the tables that it lists.
 
-    Leaves out what can be built again (a room's cache), uploads under way, which nobody was promised, and drafts (.new)
-    that are about to be renamed.
+    Leaves out what can be built again (a room's cache), unfinished uploads, and new files (.new) that are about to be
+    renamed.
     """
     for parent, folders, files in os.walk(root):
         depth = len(Path(parent).relative_to(root).parts)

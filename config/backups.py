@@ -1,4 +1,4 @@
-"""Backups that are made by themselves: when one is due, by which worker, and which of the old ones are kept."""
+"""Scheduled backups: when one is due, which worker makes it, and which of the old ones are kept."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def make_if_due() -> Backup | None:
 
 
 def _note(end: Callable[[], bool]) -> None:
-    """Write down how a backup ended, over a new connection: the old one has been idle for as long as it took."""
+    """Record how a backup ended, over a new connection: the old one was idle during the whole backup."""
     let_go()
     if not patiently(end):
         log.error("backup.ended_by_another_worker")
 
 
 def settle(row: Backup) -> None:
-    """End a backup whose worker has ended: whole if its manifest was written, which comes last; else removed."""
+    """Settle a backup whose worker has ended: it is complete if its manifest, written last, exists; else remove it."""
     folder = Path(row.folder)
     found = backup.written(folder)
     if found is not None:

@@ -77,7 +77,7 @@ def stop_process(process: subprocess.Popen[bytes], steps: list[tuple[signal.Sign
 
 
 def end_anyway(seconds: float) -> None:
-    """End this process and its children after `seconds`, whatever they wait for then."""
+    """End this process and its children after `seconds`, whatever they are waiting for."""
 
     def end() -> None:
         try:

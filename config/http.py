@@ -1,4 +1,4 @@
-"""The server's HTTP protocol with a bound on the head of a request, which uvicorn reads without an end."""
+"""The server's HTTP protocol with a limit on the head of a request, which uvicorn itself does not limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0
 
 
 class Protocol(HttpToolsProtocol):
-    """`uvicorn --http config.http:Protocol`."""
+    """The class for `uvicorn --http config.http:Protocol`: limits size and time of a request's head."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

@@ -1,4 +1,4 @@
-"""Measure what the web process answers: the name of the route, the status, and the seconds until the answer began."""
+"""Measure the answers of the web process: the name of the route, the status, and the seconds until the answer began."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUTE = "exhibit.route"
 
 
 def routed(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Return a middleware that leaves the name of the route in the scope."""
+    """Return a middleware that stores the name of the route in the scope."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -57,7 +57,7 @@ async def measured(scope: Any, receive: Any, send: Any, answer: Callable[[Any, A
 
 
 def _route(scope: Any) -> str:
-    """Return the name of the route; of what no view answered, whether it was a static file."""
+    """Return the name of the route; `static` or `other` for a request that no view answered."""
     named: str | None = scope.get(ROUTE)
     static = scope["path"].startswith(f"/{settings.STATIC_URL.strip('/')}/")
     return named or ("static" if static else "other")

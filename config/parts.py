@@ -24,7 +24,7 @@ Process = subprocess.Popen[bytes]
 
 
 def wait_before(ends: int) -> float:
-    """Return the seconds before a part is started again that ended `ends` times within CALM_S.
+    """Return the seconds to wait before a restart of a part that ended `ends` times within CALM_S.
 
     >>> [wait_before(ends) for ends in (1, 2, 3, 7, 8)]
     [1.0, 2.0, 4.0, 60.0, 60.0]
@@ -34,7 +34,7 @@ def wait_before(ends: int) -> float:
 
 @dataclass(frozen=True)
 class End:
-    """One end that nobody asked for: when, as ISO 8601 in UTC, and the exit status, negative for a signal.
+    """One unexpected end of a process: when, as ISO 8601 in UTC, and the exit status, negative for a signal.
 
     `status` is None if it could not be started; `why` says why then.
     """
@@ -64,7 +64,7 @@ class Part:
         self.process, self.since, self.due = self.start(), now(), None
 
     def tend(self) -> str:
-        """Notice an end, or start again what is due. Return what there is to say, "" if nothing changed."""
+        """Record that the process has ended, or restart it if it is due. Return a message, "" if nothing changed."""
         if self.due is None:
             status = self.process.poll() if self.process is not None else None
             return "" if status is None else self._ended(End(now(), status))
@@ -95,7 +95,7 @@ def seconds_to_next(parts: Iterable[Part]) -> float | None:
 
 
 def write(folder: Path, parts: Iterable[Part]) -> None:
-    """Write down what runs, whole or not at all, since others read the file meanwhile."""
+    """Write the state of the parts to the file atomically, since other processes read it meanwhile."""
     told = {
         part.name: {
             "pid": part.process.pid if part.process is not None else None,

@@ -13,7 +13,7 @@ ADDRESS = "/policy-reports"
 
 
 def with_address(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Return a middleware that tells browsers the address of `GROUP` beside each content policy that speaks of it."""
+    """Return a middleware that adds the address of the report group `GROUP` to each response whose policy names it."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

@@ -15,7 +15,7 @@ from incidents.models.site.backup import Backup, BackupState
 
 
 def note(folder: Path, begun: datetime, files: int, size: int) -> None:
-    """Write the backup down for the page on the site; a database that a new release has yet to migrate has no table."""
+    """Record the backup for the status page; a database that is not migrated to this release has no table for it."""
     if Backup._meta.db_table in connection.introspection.table_names():
         Backup.objects.create(
             scheduled=False,

@@ -211,7 +211,7 @@ class Command(BaseCommand):
                 )
 
     def watch(self, wake: int, var: Path) -> None:
-        """Start again what ends by itself; return after a signal to stop."""
+        """Restart processes that end unexpectedly; return after a signal to stop."""
         while not self.asked_to_stop:
             if news := [said for part in self.parts.values() if (said := part.tend())]:
                 parts.write(var, self.parts.values())
