@@ -1,4 +1,4 @@
-"""What tests of questions share: a room with tables, generous limits, and one child for many questions."""
+"""Fixtures for tests of questions: a room with tables, generous limits, and one child for many questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SQL = "select artifact_id, line_no, line_end, pid, name, ret from syscalls order
 
 
 def asked_room() -> Room:
-    """A room with one trace that was read, as its lead sees it."""
+    """Return a room with one trace that was read, as its lead sees it."""
     lead = make_room(make_user(), "Logins to QPROD take 3.9 s")
     make_artifact(lead, "".join(f"{line}\n" for line in reports.TRUSS).encode(), "truss-listener.txt", host="db1")
     run_jobs("small")
@@ -32,7 +32,7 @@ def viewer_of(room: Room) -> Room:
 
 
 class SharedAsker(Asker):
-    """Lives on after its question, so that a hundred questions of tests need no hundred children."""
+    """An asker that stays open after its question, so that a hundred questions of tests need no hundred children."""
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -47,7 +47,7 @@ def shared_child() -> Iterator[SharedAsker]:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch, shared_child: SharedAsker) -> None:
-    """Limits that a loaded machine keeps, too; and one child for all."""
+    """Set limits that hold on a loaded machine too, and use one child for all questions."""
 
     def asker(limits: Limits | None = None, stop: Callable[[], bool] = lambda: False) -> SharedAsker:
         shared_child.limits, shared_child._stop = limits or PATIENT, stop

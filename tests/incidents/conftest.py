@@ -69,7 +69,7 @@ def run_jobs(*queues: str) -> int:
 
 @pytest.fixture(autouse=True)
 def evidence(settings, tmp_path: Path) -> Path:
-    """An evidence folder of this test's own, without a floor of free space."""
+    """Set an evidence folder for this test, without a minimum of free space."""
     settings.EVIDENCE_ROOT = tmp_path / "evidence"
     settings.EXHIBIT_MIN_FREE_BYTES = 0
     return tmp_path / "evidence"
@@ -83,7 +83,7 @@ def reading_reaches_all_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True)
 def hints(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> list[str]:
-    """Gather what the workers would be told, for the tests that run without a broker."""
+    """Collect the hints to workers, for tests that run without a broker."""
     given: list[str] = []
     if "broker" not in request.fixturenames:
         monkeypatch.setattr(tasks, "hint", given.append)
@@ -93,7 +93,7 @@ def hints(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> li
 
 @pytest.fixture(autouse=True)
 def published(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> list[dict[str, object]]:
-    """Gather what would be published, for the tests that run without a broker."""
+    """Collect the published events, for tests that run without a broker."""
     said: list[dict[str, object]] = []
     if "broker" not in request.fixturenames:
         monkeypatch.setattr(live, "_publish", said.append)
@@ -114,7 +114,7 @@ def judged_once(judged_before: Callable[[pytest.MonkeyPatch], None], monkeypatch
 
 @pytest.fixture
 def on_commit(django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]]) -> Iterator[None]:
-    """Run what waits for a commit although the test's own transaction never commits."""
+    """Run the on-commit callbacks, although the test's own transaction never commits."""
     with django_capture_on_commit_callbacks(execute=True):
         yield
 
@@ -134,6 +134,6 @@ def undone(blocker: Any) -> Iterator[None]:
 
 
 def folders(room_id: int) -> list[str]:
-    """The names in a room's evidence folder."""
+    """Return the names in a room's evidence folder."""
     folder = store._room(room_id)
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []

@@ -1,4 +1,4 @@
-"""A room with some of everything that a room can hold: for what pages cost, and for how they look when they are full."""
+"""Fill a room with some of everything that it can hold, to measure the cost of full pages and to look at them."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ VMSTAT = """procs -----------memory---------- ---swap-- -----io---- -system-- --
 
 
 def fill(lead: Room, places: range = range(3)) -> None:
-    """Add one of each noun for each place to a judged room, as its people would: findings, lines and people are named.
+    """Add one row of each kind for each place to a judged room, as its people would, with references to findings.
 
-    What a room has once comes with place 0.
+    Kinds of which a room has a single row are added with place 0.
     """
     people = {place: _member(lead, place) for place in places}
     key = lead.incident.findings.filter(kind="finding", gone_since=None).values_list("key", flat=True)[0]
@@ -97,7 +97,7 @@ def fill(lead: Room, places: range = range(3)) -> None:
 
 
 def _last_text(lead: Room) -> int:
-    """The number of the newest words on the cause, as the page sends it along."""
+    """Return the number of the newest text on the cause, which the page's form sends."""
     return lead.incident.summary_texts.filter(section="cause").count()
 
 
@@ -109,7 +109,7 @@ def _member(lead: Room, place: int) -> Room:
 
 
 def _evidence(lead: Room, places: range) -> None:
-    """Files that ask something, that were not understood, archives with members, and files with a person's word on them."""
+    """Add files with questions, files not understood, archives with members, and files with corrections."""
     for place in places:
         asks = artifacts.receive_stream(lead, f"messages-{place}", [LOG.format(n=place).encode()])
         artifacts.correct(lead, asks.number, {"host": f"db{place + 2}", "role": "server"})
@@ -123,7 +123,7 @@ def _evidence(lead: Room, places: range) -> None:
 
 
 def _asked(lead: Room, member: Room, place: int) -> None:
-    """Requests: one open with a link and a file in quarantine, one that was answered."""
+    """Add two requests: an open one with a link and a file in quarantine, and an answered one."""
     row = requests.put(member, {"what": f"A map of db{place}", "command": "pmap -xs 3731", "asked_of": lead.user.pk})
     secret = quarantine.make_link(member, row.pk)
     incoming = store.receive_all([f"sent by a stranger, {place}".encode()])

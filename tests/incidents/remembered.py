@@ -32,7 +32,7 @@ LARGEST = 5_000_000
 
 
 def fingerprint(spec: rules.CaseSpec, cache: Path) -> str | None:
-    """Return what a judgement follows from, without the room's own folder and how long reading took; None if it is much."""
+    """Return a hash of a judgement's inputs, without the room's folder and reading times; None if they are large."""
     said = json.dumps(spec.as_json(), sort_keys=True).replace(str(cache.parent), "ROOM")
     limits = (
         settings.EXHIBIT_RULES,
@@ -70,7 +70,7 @@ def judge_here(spec: rules.CaseSpec, cache: Path) -> str:
 
 @contextmanager
 def remembering() -> Iterator[Callable[[pytest.MonkeyPatch], None]]:
-    """Yield what puts a memory before `analysis.judge` for the length of one test."""
+    """Yield a function that caches the results of `analysis.judge` during one test."""
     judge = analysis.judge
     reports: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="exhibit-judged-") as folder:

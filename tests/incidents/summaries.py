@@ -1,4 +1,4 @@
-"""The five published incidents as reports, for tests of the summary: judged once a run, by the command line's own way."""
+"""The five published incidents as reports, for tests of the summary: judged once per run, as on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each verb: does it, records it, tells it, and refuses whom and what it should."""
+"""Tests of each action: it makes the change, records it, publishes it, and refuses whom and what it should."""
 
 from __future__ import annotations
 

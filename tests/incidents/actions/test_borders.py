@@ -1,4 +1,4 @@
-"""Borders that a person moves: laid, cut, merged, undone, applied at re-reading; words and notes stay with their lines."""
+"""Tests of moved borders: set, cut, merged, undone, applied at re-reading; corrections and notes keep their lines."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_viewer_moves_nothing(mail):
 
 
 def test_the_exported_case_names_the_borders(mail, tmp_path):
-    """The command line finds the same parts beside the exported case."""
+    """Check that the command line finds the same parts with the exported case."""
     room, artifact = mail
     (first, _, _), _ = parts_of(artifact)
     borders.make_prose(room, 1, (first + 3, first + 4))

@@ -1,4 +1,4 @@
-"""An account that is closed: the person is gone, what they wrote stays."""
+"""Tests of a closed account: the person is removed, what they wrote stays."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def test_notes_stay_and_the_name_goes(lead, nils, published, django_capture_on_c
     assert not nils.user.has_usable_password()
     assert not Membership.objects.filter(user=nils.user).exists()
     assert not Notification.objects.filter(user=nils.user).exists()
-    # The record says who left, under the name of then, and still holds.
+    # The record names who left, with the name at that time, and its chain is intact.
     row = Activity.objects.get(verb="left")
     assert (row.actor_name, row.detail) == ("Nils N.", {"account": "closed"})
     assert Activity.objects.first_broken(lead.incident.pk) is None
     assert {"end": nils.user.pk, "room": None, "session": None} in published
-    # The name is no longer that of anybody: a mention of it points nowhere, and another may take it.
+    # Nobody has the name any more: a mention of it refers to nobody, and another person may take it.
     assert "not in this room" in client_of(lead).get(reverse("notes", args=[lead.incident.slug])).content.decode()
     make_user("nils")
 
 
 def known_again(user: User) -> Client:
-    """Sign in and give the password once more, as pages ask that cannot be undone."""
+    """Sign in and enter the password once more, as pages require before an action that cannot be undone."""
     client = Client()
     client.force_login(user)
     answer = client.post(reverse("account_reauthenticate"), {"password": "a long enough one"})

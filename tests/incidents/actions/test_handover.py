@@ -1,4 +1,4 @@
-"""The lead passes on: offered, accepted, declined, and never a room without one."""
+"""Tests of handing over the lead: offered, accepted, declined; a room always has a lead."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_an_archived_room_keeps_its_people() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_accepting_and_stepping_down_at_once_leaves_a_lead() -> None:
-    """The offer is accepted while the only lead tries to become a viewer: whichever comes first, somebody leads."""
+    """Accept the offer while the only lead tries to become a viewer: in either order, somebody leads afterwards."""
     for _ in range(3):
         room = make_room()
         guest = make_member(room.incident)

@@ -1,4 +1,4 @@
-"""Masks that a lead lifts: for a reason, one at a time, on the Lines page alone."""
+"""Tests of masks that a lead lifts: with a reason, one at a time, on the Lines page only."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ PLANTED_KINDS = ("strace", "truss", "alert_log", "listener_log", "sqlnet", "orac
 
 
 def planted(kind, start):
-    """Give a real sample with secrets in it, and these."""
+    """Return a real sample with secrets planted in it, and these secrets."""
     (path,) = samples(kind, 1)
     lines, plants = plant(path.read_bytes().decode("utf-8", "replace").split("\n"), read_path(path).tables, start)
     return "\n".join(lines).encode(), [one.secret for one in plants]
@@ -147,7 +147,7 @@ def planted(kind, start):
 
 @pytest.fixture
 def planted_room(db):
-    """A room with planted samples of several kinds, a mail around two of them, and a secret in a file's name."""
+    """Make a room with planted samples of several kinds, a mail around two of them, and a secret in a file's name."""
     room = make_room()
     secrets = []
     for number, kind in enumerate(PLANTED_KINDS):
@@ -168,7 +168,7 @@ def planted_room(db):
 
 
 def pages(room):
-    """Give each answer that a member can fetch of a room, by name; those of each artifact for all of them."""
+    """Return every answer that a member can fetch from a room, by name; pages of an artifact once for each artifact."""
     client, slug = client_of(room), room.incident.slug
     numbers = list(room.incident.artifacts.values_list("number", flat=True))
     client.raise_request_exception = True
@@ -189,7 +189,7 @@ def pages(room):
 
 
 def test_no_page_of_a_room_shows_a_planted_secret(planted_room, caplog):
-    """Every address of a room, the report, what is exported and what is logged; the original alone has them, for leads."""
+    """Check every address of a room, the report, exports and logs: only the original, for leads, has the secrets."""
     room, secrets = planted_room
     caplog.set_level(logging.DEBUG)
     assert len(secrets) > 100
@@ -214,7 +214,7 @@ def test_no_page_of_a_room_shows_a_planted_secret(planted_room, caplog):
 
 
 def searches(room, secrets):
-    """The list of rooms, the activity, the search of all rooms and its scan of lines find nothing by a secret."""
+    """Check that no secret finds anything in the list of rooms, the activity, the search or its scan of lines."""
     client = client_of(room)
     for secret in secrets[::20]:
         found = client.get(reverse("rooms"), {"q": secret}).content.decode()

@@ -1,4 +1,4 @@
-"""Links for strangers and the quarantine behind them: what each of ten at once is told, what waits, what becomes of it."""
+"""Tests of upload links for strangers and the quarantine: answers to ten senders at once, waiting files, their end."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_page_has_the_block_of_its_symptom(room):
 
 
 def test_the_page_lets_its_own_forms_pass(room, asked):
-    """A referrer policy of no-referrer would make browsers send `Origin: null`, which the CSRF check refuses."""
+    """Check the referrer policy: with no-referrer, browsers would send `Origin: null`, which the CSRF check refuses."""
     address = reverse("give", args=[link_of(room, asked)])
     client = Client(enforce_csrf_checks=True)
     page = client.get(address)
@@ -333,7 +333,7 @@ def test_the_bytes_go_when_a_file_is_settled(room, asked):
 
 
 def test_an_archive_bomb_is_caught_where_it_is_unpacked_and_not_before(room, asked, settings):
-    """Quarantine opens nothing; the caps of unpacking hold for what was taken in as for everything else."""
+    """Check that quarantine opens no archive, and that the limits of unpacking apply to files taken in from there."""
     bomb = gzip.compress(b"\0" * 100_000_000)
     file = enter(link_of(room, asked), bomb, "trace.gz")
     assert store.quarantine_path(file.pk).stat().st_size == len(bomb)

@@ -1,4 +1,4 @@
-"""Deeds on requests, and what an answer changed: told to whoever asked, once the next judgement stands."""
+"""Tests of actions on evidence requests, and of telling the asker after the next judgement what an answer changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def ask_for(room: Any, **said: Any) -> EvidenceRequest:
 
 
 def keep(room: Any, report: dict[str, Any]) -> None:
-    """Store a report as the worker does, with nothing left to do."""
+    """Store a report as the worker does, with no job left in the room."""
     Job.objects.all().update(state="done")
     with transaction.atomic():
         analysis.save_report(room.incident, analysis.case_of(room.incident), report)
@@ -200,7 +200,7 @@ def test_what_could_not_be_read_says_so(room):
 
 
 def test_workers_tell_by_themselves(room):
-    """The whole way: asked, answered with a file, read, judged, told."""
+    """Check the whole sequence: request, answer with a file, reading, judgement, notification."""
     row = ask_for(room)
     artifact = artifacts.receive_stream(room, "times.txt", [CONNECT_TIMES])
     requests.answer(room, row.pk, [artifact.number])

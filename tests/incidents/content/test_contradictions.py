@@ -1,4 +1,4 @@
-"""A person's words beside the evidence: what is marked, and what must not be."""
+"""Tests of a person's text compared with the evidence: what is marked as a contradiction, and what must not be."""
 
 from __future__ import annotations
 

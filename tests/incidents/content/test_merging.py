@@ -1,4 +1,4 @@
-"""Three texts brought together: no word that somebody wrote is ever missing from the proposal."""
+"""Tests of merging two changed versions of a text: the proposal contains every word that somebody wrote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "gap", "ends", "18 GB", "\n", "
 
 
 def edited(mark: str) -> st.SearchStrategy[list[tuple[int, str | None]]]:
-    """Some edits: at a position, put in a word of one's own, or take a word out (None)."""
+    """Return a strategy for some edits: at a position, insert a word of one's own, or remove a word (None)."""
     return st.lists(st.tuples(st.integers(0, 12), st.one_of(st.none(), st.integers(0, 9).map(lambda n: f"{mark}{n}"))))
 
 

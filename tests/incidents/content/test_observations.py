@@ -1,4 +1,4 @@
-"""Observations as pages read them: figures, what they are compared with, and pictures of what is known only."""
+"""Tests of observations as pages show them: figures, what they are compared with, and pictures of known values only."""
 
 from __future__ import annotations
 

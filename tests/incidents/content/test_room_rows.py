@@ -1,4 +1,4 @@
-"""Every model and every column of a room is decided on: it goes along in a bundle, or stays behind for a reason."""
+"""Tests that each model and column of a room is either exported in a bundle, or left out with a reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incidents.content import room_rows
 from incidents.content.room_rows import LEFT_OUT, NOUNS, READ, ROOM
 from incidents.models.room.incident import Incident
 
-#: Columns that stay behind, by noun; a new one must be named here, or it goes along.
+#: Columns that are not exported, by noun; a column that is not named here is exported.
 STAYS = {
     "artifact": {"way", "uploader", "token", "received_at", "reading", "lines_read", "bytes_read", "version", "has_original"},
     "reading": {"number", "state"},

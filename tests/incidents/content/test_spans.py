@@ -1,4 +1,4 @@
-"""When a finding or an observation was: as its frame writes times, how sure, and where on the timeline."""
+"""Tests of the time span of a finding or observation: its form in words, its uncertainty, its timeline address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary taken along: PDF, self-contained HTML, Markdown. Every citation is held, nothing is loaded, nobody is fooled."""
+"""Tests of exported summaries (PDF, HTML, Markdown): they contain all citations, load nothing, and escape all texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOSTILE = (
 
 
 def folded(text: str) -> str:
-    """Take all white space out: files break lines where they must."""
+    """Remove all white space, since files break lines in different places."""
     return re.sub(r"\s+", "", text.replace("\ufffe", "-"))
 
 
@@ -57,7 +57,7 @@ def export(room: Room, form: str, number: int = 0) -> bytes:
 
 
 def cited(room: Room) -> list[str]:
-    """All that the live content cites: places and lines."""
+    """Return everything that the live content cites: places and lines."""
     content = summary.gather(Incident.objects.get(pk=room.incident.pk)).content
     told = []
     for source in content["sources"]:
@@ -78,7 +78,7 @@ def opened(content: bytes) -> Iterator[list[str]]:
 
 
 class Words(HTMLParser):
-    """The text of a page, and every address that it would load or lead to."""
+    """Collects the text of a page, and every address that it would load or link to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,14 +142,14 @@ def test_the_published_incidents_hold_every_citation(name):
                 assert folded(said["text"]) in folded(pages[0]), said["text"]
 
     markdown = export(room, "md").decode()
-    # Read as GitHub and most trackers do: what is left of it is the text.
+    # Rendered as GitHub and most trackers do; what remains is the text.
     rendered = folded(html.unescape(re.sub(r"<[^>]+>", "", MarkdownIt("commonmark").enable("table").render(markdown))))
     assert [one for one in wanted if folded(one) not in rendered] == []
 
 
 @pytest.fixture
 def hostile(judged: Judged) -> Judged:  # noqa: F811
-    """The judged room with names and words that try to be something else."""
+    """Return the judged room with names and texts that look like markup."""
     room = judged.lead
     Incident.objects.filter(pk=room.incident.pk).update(title=HOSTILE[:190])
     report = reports.report()
@@ -244,7 +244,7 @@ def test_what_takes_too_long_takes_nobody_with_it(monkeypatch):
 
 
 def test_the_child_has_limits():
-    """Inside the child, a gigabyte and a half is all there is."""
+    """Check that the child's memory is limited to one and a half gigabytes."""
     program = (
         "import resource, sys; from incidents.content import pdf_child; sys.stdin.close();"
         "\ntry: pdf_child.main()\nexcept ValueError: pass\n"

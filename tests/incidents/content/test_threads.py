@@ -1,4 +1,4 @@
-"""Notes as deeds: threads, versions, repeated posts, conflicts, resolving, who is told."""
+"""Tests of actions on notes: threads, versions, repeated posts, conflicts, resolving, notifications."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ class TestDisputes:
         assert "keeps its connections" in row.reason
         assert not row.dispute.open
         assert Notification.objects.get().kind == Told.ANSWER
-        # Who is not content objects again; the first objection stays.
+        # A person who disagrees with the answer disputes again; the first dispute stays.
         findings.dispute(judged.investigator, reports.CHURN_KEY, "Not by us.")
         assert [item.dispute.open for item in discussions.objections(judged.viewer, reports.CHURN_KEY)] == [True, False]
 

@@ -1,4 +1,4 @@
-"""No request brings more bytes to the disk than its address takes, whoever sends it and however it is sent."""
+"""Tests that no request writes more bytes to the disk than its address allows, whoever sends it and however."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_who_shows_a_session_or_token_may_paste(settings: Any) -> None:
 
 
 class TestFiles:
-    """A page that takes files takes them from members only."""
+    """Tests that a page which accepts files accepts them from members only."""
 
     @pytest.fixture
     def room(self) -> Any:

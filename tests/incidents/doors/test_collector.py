@@ -1,4 +1,4 @@
-"""A collector against a server: it asks what the room wants, runs it, and sends it, by curl and by wget, whole."""
+"""Tests of a collector against a server: it fetches the wanted steps, runs them, and uploads all output."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def door() -> Iterator[Door]:
 
 
 def collect(door: Door, room: Any, folder: Path, text: str, *arguments: str, token: str, without: str = "") -> Any:
-    """Run the Linux collector for a room; `without`: a tool that this host has not."""
+    """Run the Linux collector for a room; `without`: a tool that the host seems to lack."""
     script = folder / "exhibit-linux.sh"
     script.write_text(text)
     path = PATH

@@ -1,4 +1,4 @@
-"""Reports of the content policy: counted in groups, small and few, and nothing in them names a room or opens one."""
+"""Tests of reports of the content policy: counted in groups, limited, without names or addresses of rooms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HERE = "http://testserver"
 
 
 def one(**change: Any) -> dict[str, Any]:
-    """A report as browsers write it for `report-uri`."""
+    """Return a report as browsers write it for `report-uri`."""
     said = {
         "document-uri": f"{HERE}/rooms/a-room-abcdefgh/status/?q=secret",
         "referrer": f"{HERE}/join/secret-token/",

@@ -1,4 +1,4 @@
-"""The upload application: who may send is known before the first byte, what was accepted is never lost."""
+"""Tests of the upload application: it checks the sender before the first byte, and loses nothing that it accepted."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def ask(
 
 
 def signed_in(user: Any, **more: str) -> dict[str, str]:
-    """The headers of a page of ours: session, CSRF cookie and header, origin."""
+    """Return the headers that our own pages send: session, CSRF cookie and header, origin."""
     client = Client()
     client.force_login(user)
     secret = csrf._get_new_csrf_string()
@@ -204,7 +204,7 @@ class TestPut:
 
 
 class TestClosing:
-    """A room that is closed while an upload runs: a clear message, and nothing is lost."""
+    """Tests of a room that is closed during an upload: a clear message, and nothing is lost."""
 
     def test_an_upload_under_way_is_kept_and_goes_on_when_the_room_is_open_again(self) -> None:
         room = make_room()
@@ -261,7 +261,7 @@ class TestTus:
         assert (head.status, head.headers["upload-offset"], head.body) == (200, "50", b"")
         assert ask("POST", where, headers | {"x-http-method-override": "DELETE"}).status == 204
         assert not Upload.objects.exists()
-        # A way around the token of PUT it is not.
+        # This is no way to avoid the token that PUT needs.
         assert ask("POST", address(room, "a.txt"), {"x-http-method-override": "PUT"}, [b"x"]).status == 404
 
     def test_a_whole_upload(self) -> None:
@@ -306,7 +306,7 @@ class TestTus:
         assert not list((store._root() / "incoming").iterdir())
 
     def test_a_database_that_comes_back_loses_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Away for a moment when the last byte arrives: the upload waits for it. Away for long: HEAD finishes it."""
+        """Let the database be away at the last byte: the upload waits a moment; after a long time HEAD finishes it."""
         room = make_room()
         headers = signed_in(room.user)
         away = failing(3, artifacts.receive)
@@ -443,7 +443,7 @@ class TestWhoAndFromWhere:
 
 
 class failing:
-    """Fails so many times as if the database were away, then does the real thing."""
+    """Fails a number of times as if the database were away, then calls the real function."""
 
     def __init__(self, times: int, real: Callable[..., Any]) -> None:
         self.left, self.real = times, real
@@ -456,14 +456,14 @@ class failing:
 
 
 def peak_kb() -> int:
-    """The most memory that was resident since the peak was last forgotten."""
+    """Return the peak of resident memory in kB since the last reset."""
     found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
     assert found
     return int(found[1])
 
 
 def test_a_large_file_adds_little_memory() -> None:
-    """256 MB through PUT in pieces of 64 KiB: the process grows by less than 32 MB."""
+    """Check that the process grows by less than 32 MB when 256 MB come by PUT in pieces of 64 KiB."""
     room = make_room()
     headers = {"authorization": f"Bearer {tokens.create(room, 'db1')}"}
     ask("PUT", address(room, "warm"), headers, [b"warm up"])

@@ -94,7 +94,7 @@ def test_notes_on_a_time_range_stand_on_the_axis() -> None:
 
 
 class Counted:
-    """Tables by the lowest and highest place of their order; asked for those only."""
+    """Stands in for a source: table -> lowest and highest place of its order; it answers only queries for these."""
 
     def __init__(self, **places: tuple[int, int]) -> None:
         self._places = places

@@ -1,4 +1,4 @@
-"""What is drawn from an overview is what would be drawn from the rows: nothing lost, no extreme thinned away."""
+"""Tests that an overview gives the same drawing as the rows: nothing is lost, every extreme is kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALLS = 30_000
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CaseSpec, Path]]:
-    """A trace of two processes with a few spikes among short calls, and its overviews."""
+    """Yield a case with a trace of two processes (a few spikes among short calls) and the folder of its overviews."""
     folder = tmp_path_factory.mktemp("trace")
     chance = random.Random(7)
     clocks = [0.0, 0.0]

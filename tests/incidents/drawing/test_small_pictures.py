@@ -1,4 +1,4 @@
-"""Small pictures: what is drawn keeps the proportions of the figures, and nothing is drawn where there are none."""
+"""Tests of small pictures: they keep the proportions of the figures, and without figures there is no picture."""
 
 from __future__ import annotations
 

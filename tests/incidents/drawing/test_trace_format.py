@@ -1,4 +1,4 @@
-"""Traces are what the Trace Event Format documents, event by event: Perfetto and Chromium drop what is not."""
+"""Tests that each event of an exported trace follows the Trace Event Format: Perfetto and Chromium drop all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Axes of rooms with dated and undated artifacts: no longer than their data, in true times; one sample is no axis."""
+"""Tests of axes for dated and undated artifacts: no longer than their data, true times, no axis for a single sample."""
 
 from __future__ import annotations
 

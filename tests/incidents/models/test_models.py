@@ -1,4 +1,4 @@
-"""The database keeps its promises even when the code above forgets them."""
+"""Tests of what the database itself guarantees by constraints and triggers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refused(deed):
 
 
 def past_the_trigger(sql: str) -> None:
-    """Do what a person with the database's own superuser could: the chain must show it."""
+    """Change rows as the database's superuser could, past the trigger: the hash chain must show it."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute(sql)
@@ -202,7 +202,7 @@ class TestJobs:
 
 
 def test_names_of_many_rows_are_english():
-    """Django's own plural of "activity" would be "activitys"."""
+    """Check names such as that of "activity", whose plural Django itself makes "activitys"."""
     plurals = [str(model._meta.verbose_name_plural) for model in apps.get_app_config("incidents").get_models()]
     assert "activity" in plurals
     assert [name for name in plurals if re.search(r"[^aeiou]ys$|(?:s|x|ch|sh)s$", name)] == []

@@ -1,8 +1,8 @@
-"""No list page reads a large table from end to end, and none needs more than 15 queries, in a well filled database.
+"""Tests that no list page reads a large table from end to end, or needs more than 15 queries, in a filled database.
 
-Of a tenth of the size that benchmarks/seeding.py stands for a database of 1,000 rooms. There the planner may still find it
-cheaper to read a whole table, so the question is put to it with sequential scans forbidden: what then is still read so, or
-by an index without a condition, has no index to go by, and would be read from end to end at any size.
+The database has a tenth of the size that benchmarks/seeding.py makes for 1,000 rooms. At this size the planner may
+prefer to read a whole table, so the tests forbid sequential scans: a table that is still read that way, or by an index
+without a condition, lacks an index and would be read from end to end at any size.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ LARGE = {
 def filled(django_db_setup: Any, django_db_blocker: Any) -> Iterator[dict[str, Any]]:
     """Fill the database once for this file and empty it again: other tests count rows.
 
-    Rows of earlier tests that were rolled back lie in the tables still and make a table longer, so the planner's choice
-    would depend on which tests ran before. Truncating inside the transaction begins each table anew, until it is undone.
+    Rolled back rows of earlier tests still take space in the tables, so the planner's choice would depend on which
+    tests ran before. Truncating inside the transaction empties each table until the transaction is undone.
     """
     with undone(django_db_blocker):
         with connection.cursor() as cursor:
@@ -144,7 +144,7 @@ def asked(filled: dict[str, Any], db: None) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_page_reads_a_large_table_from_end_to_end(asked: dict[str, Any], name: str) -> None:
     client = Client()
-    # The list of rooms is asked for by somebody with a few of them: who has all is rightly read all.
+    # A person with few rooms asks for the list: for somebody with all rooms, reading all of them is right.
     client.force_login(User.objects.get(pk=asked["member" if name.startswith("rooms") else "everywhere"]))
     bad = {}
     for sql in captured(client, addresses(asked)[name]):
@@ -154,7 +154,7 @@ def test_no_page_reads_a_large_table_from_end_to_end(asked: dict[str, Any], name
 
 
 def test_an_administrators_list_reads_only_the_rooms_themselves(asked: dict[str, Any]) -> None:
-    """Rooms are sorted by the severity of their verdict, of which each has one row."""
+    """Check that only rooms and their verdicts are read: the list is sorted by the severity of the verdict."""
     client = Client()
     client.force_login(User.objects.get(pk=asked["admin"]))
     for sql in captured(client, reverse("rooms")):
@@ -174,6 +174,6 @@ def test_no_page_needs_more_than_fifteen_queries(asked: dict[str, Any], name: st
 
 
 def test_the_question_finds_a_table_that_has_no_index_to_go_by(asked: dict[str, Any]) -> None:
-    """What the tests above ask of every query can fail."""
+    """Check that the check of the tests above can fail."""
     assert read_whole("SELECT * FROM incidents_note WHERE text = 'x'") == ["incidents_note: no index"]
     assert read_whole("SELECT * FROM incidents_note WHERE id = 7") == []

@@ -1,4 +1,4 @@
-"""A room of the published incident as pages see it: artifacts, a report, notes, a dispute."""
+"""Fixtures for tests of pages: a room of the published incident with artifacts, a report, notes, a dispute."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTE = "The gap ends at the 18 GB segment."
 
 
 def client_of(room: Room) -> Client:
-    """Return a browser signed in as the person who sees the room so."""
+    """Return a client signed in as the room's user."""
     client = Client()
     client.force_login(room.user)
     return client
@@ -70,7 +70,7 @@ def judged(db) -> Judged:
 
 @pytest.fixture
 def read(judged: Judged) -> Judged:
-    """The same room after its workers have read the artifacts; the report stays the one above."""
+    """Return the same room after workers have read the artifacts; its report stays the same."""
     run_jobs("small")
     return judged
 

@@ -1,4 +1,4 @@
-"""A form filled in as a browser does it: what the page offers goes along, unseen fields too."""
+"""Fill in a form as a browser does: all fields of the page are sent, hidden ones too."""
 
 from __future__ import annotations
 

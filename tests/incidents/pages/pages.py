@@ -1,4 +1,4 @@
-"""A page as a test reads it: by CSS selectors, its words as one line. Both libraries come with the one that writes PDF."""
+"""Read a page in a test: elements by CSS selector, texts as one line. Both libraries come with the one for PDF."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tag:
 
     @property
     def text(self) -> str:
-        """All words that a person reads, blanks as one."""
+        """Return the visible text, with runs of blanks as one."""
         return " ".join(" ".join(_words(self._wrapper.etree_element)).split())
 
 

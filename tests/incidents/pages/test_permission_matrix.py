@@ -60,7 +60,7 @@ LEFT_OUT = {
     "api/v1/": "its own matrix, by operations: tests/incidents/doors/rest/test_matrix.py",
 }
 
-# From least to most; whoever stands later may all that those before may.
+# From least to most: each role has all permissions of those before it.
 ROLES = ("viewer", "investigator", "lead", "admin")
 OUTSIDE = ("anonymous", "stranger", "other team")
 # Texts of the room: none of them may stand in an answer to somebody who is refused.
@@ -96,7 +96,7 @@ class Row:
 
 
 def left_out(room: Judged) -> tuple[Any, ...]:
-    """A file of an archive that nobody knew."""
+    """Return a file of an archive that no format recognises."""
     archive = Artifact.objects.get(incident__slug=room.slug, number=1)
     fields = {"path": "notes.bin", "size": 3, "why": NOT_RECOGNISED}
     ArchiveMember.objects.get_or_create(archive=archive, position=1, defaults=fields)
@@ -112,7 +112,7 @@ def of_note(room: Judged) -> tuple[Any, ...]:
 
 
 def of_dispute(room: Judged) -> tuple[Any, ...]:
-    """The investigator's own dispute: who made it is told to take it back (422)."""
+    """Return the investigator's own dispute, whose author gets 422 and must withdraw it instead."""
     return (room.slug, room.lead.incident.disputes.get().pk)
 
 
@@ -161,7 +161,7 @@ def deleted_note(room: Judged) -> tuple[Any, ...]:
 
 
 def decision(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
-    """A decision of the investigator's own; `more` comes before its number."""
+    """Return a function that makes the investigator's decision and returns `more`, then its number."""
     return lambda room: (room.slug, *more, plan.put_decision(room.investigator, {"question": PLANNED}).pk)
 
 
@@ -175,17 +175,17 @@ def taken_away(room: Judged) -> tuple[Any, ...]:
 
 
 def entry(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
-    """An entry of the log, the investigator's own; `more` comes before its number."""
+    """Return a function that makes the investigator's log entry and returns `more`, then its number."""
     return lambda room: (room.slug, *more, plan.put_entry(room.investigator, {"kind": "step", "text": PLANNED}).pk)
 
 
 def followed_up(room: Judged) -> tuple[Any, ...]:
-    """A follow-up of the investigator's own."""
+    """Make a follow-up of the investigator."""
     return (room.slug, reviews.put_follow_up(room.investigator, {"text": PLANNED}).pk)
 
 
 def frozen(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
-    """A frozen version; `more` comes after its number."""
+    """Return a function that freezes a version and returns its number, then `more`."""
     return lambda room: (room.slug, summaries.freeze(room.lead, "").number, *more)
 
 
@@ -201,7 +201,7 @@ def hook(room: Judged) -> tuple[Any, ...]:
 
 
 def wanted(room: Judged) -> EvidenceRequest:
-    """A request of the investigator's own."""
+    """Make a request of the investigator."""
     return requests.put(room.investigator, {"what": "A trace of one login", "command": "vmstat 5 12"})
 
 
@@ -224,7 +224,7 @@ def quarantined(room: Judged) -> tuple[Any, ...]:
 
 
 def argument(room: Judged) -> tuple[Any, ...]:
-    """A row of the board of the investigator's own; only its author edits it, a lead may take it off."""
+    """Make a board row of the investigator: only its author may edit it, a lead may remove it."""
     said = board.Said(ARGUED, {"H-NET": "for"})
     row = room.lead.incident.arguments.filter(reason=ARGUED, removed_at=None).first()
     return (room.slug, (row or board.argue(room.investigator, said)).pk)
@@ -764,7 +764,7 @@ def test_who_may_call(name, judged):
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(MATRIX))
 def test_a_nul_in_whatever_is_sent_is_no_fault(name, judged):
-    """In every field that a row fills; people send none, tools do."""
+    """Send NUL in every field of a row, as tools do and people do not."""
     for row in MATRIX[name]:
         for field_name in row.data:
             with transaction.atomic():

@@ -16,15 +16,15 @@ from tests.incidents.pages.conftest import Judged, judged  # noqa: F401
 from tests.incidents.pages.test_permission_matrix import MATRIX
 
 MOST_QUERIES = 15
-#: The case as a file is made of one more table than that.
+#: The file of the case reads one table more than the maximum.
 MORE = {"case-yaml 0": 17}
 GETS = sorted(name for name, rows in MATRIX.items() if any(row.method == "get" and 200 in row.ok for row in rows))
-#: Sends until somebody leaves.
+#: A stream that sends until the reader leaves.
 STREAMS = {"stream"}
 
 
 def asked_by(client: Client, address: str, data: dict[str, Any]) -> list[str]:
-    """Return what is asked for an address, once what is made once per process or room is made."""
+    """Return the queries for an address, after a first request has filled the caches of process and room."""
     for _ in range(2):
         with CaptureQueriesContext(connection) as seen:
             answer: Any = client.get(address, data)

@@ -1,4 +1,4 @@
-"""What stands around every page: here what it says while the database is away."""
+"""Tests of the frame of every page: what it shows while the database is away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = "The database does not answer just now."
 
 @pytest.fixture
 def away(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """A member's browser whose session was read just before the database went away."""
+    """Return a member's client whose session was read just before the database went away."""
     client = client_of(judged.investigator)
 
     def enter(*_: object) -> None:

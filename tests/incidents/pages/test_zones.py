@@ -1,4 +1,4 @@
-"""Forms take times in the zone that they show; what cannot be told is asked, never guessed."""
+"""Tests that forms read times in the zone that they show, and ask about ambiguous times instead of guessing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def room(db: None) -> Room:
 
 @pytest.fixture
 def reader(room: Room) -> Client:
-    """A browser in Warsaw."""
+    """Return a client with a browser's zone of Warsaw."""
     client = client_of(room)
     client.cookies["zone"] = WARSAW
     return client
@@ -45,7 +45,7 @@ def status(room: Room) -> dict[str, datetime]:
 
 
 def sent(page: str, **changed: str) -> dict[str, str]:
-    """What a browser sends when it saves the page's form as it is, but for what somebody changed."""
+    """Return what a browser sends when it saves the page's form, with some values changed."""
     inputs = re.findall(r'<input type="(?:datetime-local|hidden)" name="([a-z_-]+)"(?: value="([^"]*)")?', page)
     found = {name: value for name, value in inputs if name.removeprefix("initial-") in {*FIELDS, "zone"}}
     assert found["zone"]
@@ -111,7 +111,7 @@ def test_a_time_that_the_zone_cannot_tell_is_refused(room: Room, reader: Client,
 
 
 def test_what_stands_in_an_hour_that_came_twice_is_kept_apart(room: Room, reader: Client) -> None:
-    """The hidden word on what was shown has its offset: the later 02:30 is not the earlier one."""
+    """Check that the hidden value of a shown time has its UTC offset: the later 02:30 is not the earlier one."""
     for hour in (0, 1):
         at = datetime(2016, 10, 30, hour, 30, tzinfo=UTC)
         client_of(room).post(address(room), {"started": f"{at:%Y-%m-%dT%H:%M:%S}"})

@@ -1,4 +1,4 @@
-"""The file of a room bundle: what is written comes back, and whatever was changed is refused and named."""
+"""Tests of the file of a room bundle: what is written can be read, and any change is refused with the member's name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def made(fill: Callable[[Writer], None] | None = None) -> bytes:
 
 
 def signed(told: dict[str, Any], rest: bytes = b"") -> bytes:
-    """A bundle whose manifest says `told`, signed by somebody who may."""
+    """Return a bundle with `told` as its manifest, signed with a valid key."""
     text = json.dumps(told).encode()
     small = ((bundles.MANIFEST, text), (bundles.SIGNATURE, signing.sign(text, "x")))
     return b"".join(bundles._header(n, len(c)) + c + bundles._padding(len(c)) for n, c in small) + rest
@@ -185,7 +185,7 @@ def test_a_manifest_too_long_to_be_one_is_not_read():
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked():
-    """16 GB of zeros packed into half a megabyte, which the manifest calls 100 bytes."""
+    """Check half a megabyte that unpacks to 16 GB of zeros, while the manifest says 100 bytes."""
     zeros = io.BytesIO()
     from backports.zstd import compress
 

@@ -1,4 +1,4 @@
-"""What the room hears: numbers without holes, replay after a cut, an end for those who may no longer listen."""
+"""Tests of live events: numbers without gaps, replay after an interruption, streams that end with a person's rights."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TestTable:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_that_commits_late_is_not_skipped() -> None:
-    """Two writers: the second waits for the first one's commit, so a lower number never appears behind a higher one."""
+    """Check two writers: the second waits for the first one's commit, so no lower number appears after a higher one."""
     incident = make_room().incident
     began, seen = threading.Event(), []
 
@@ -271,7 +271,7 @@ class TestStream:
         self.run(story)
 
     def test_nothing_is_lost_when_the_broker_swallows_it(self, broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Messages that never arrive: the next one shows the hole, and without a next one the regular check does."""
+        """Lose messages: the next message shows the gap; if there is none, the regular check finds it."""
         room = make_room()
         monkeypatch.setattr(view, "CHECK_S", 6.0)
         monkeypatch.setattr(view, "HEARTBEAT_S", 0.2)
@@ -309,7 +309,7 @@ class TestStream:
     def test_a_page_is_told_while_the_broker_does_not_answer(
         self, broker: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The connection stands and says nothing: the page must not look live all the same."""
+        """Keep the connection open but silent: the page must show that it is not live."""
         monkeypatch.setattr(live, "SILENCE_S", 0.3)
         room = make_room()
 

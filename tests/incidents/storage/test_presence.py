@@ -1,4 +1,4 @@
-"""Who is here and which page they look at, over the real broker, from more than one web process."""
+"""Tests of presence: who is in a room on which page, over the real broker, from more than one web process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody fills the server for everybody else: rooms, senders, uploads under way, archives."""
+"""Tests of quotas: of rooms, senders, uploads under way and archives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def under_way(room: Any, size: int, **fields: Any) -> Upload:
 
 
 def refused(room: Any, size: int) -> tuple[int, str]:
-    """Announce an upload that is to be refused."""
+    """Announce an upload that must be refused; return status and message."""
     answer = ask("POST", address(room), signed_in(room.user) | {"upload-length": str(size)})
     assert Upload.objects.filter(size=size).count() == 0
     return answer.status, answer.json["error"]
@@ -129,7 +129,7 @@ class TestASender:
 
 
 def test_space_that_was_announced_is_kept_free(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty uploads of 1 GB announced and never sent must not end in a full disk for those that are sent."""
+    """Check that forty announced uploads of 1 GB reserve their space, so that real uploads never find the disk full."""
     free = 100 * MIB
     usage = shutil.disk_usage("/")
     settings.EXHIBIT_MIN_FREE_BYTES = 10 * MIB

@@ -1,4 +1,4 @@
-"""Tables become findings: the room's case is the exported one, findings keep their identity, closed rooms ask."""
+"""Tests of judging a room: its case equals the exported one, findings keep their identity, closed rooms need a lead."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sample_room(number: str = FIRST) -> Room:
 
 
 def on_the_command_line(incident: Incident, folder: Path) -> dict[str, Any]:
-    """Put what the room exports into a folder and judge it as anybody could."""
+    """Write the room's export into a folder and judge it on the command line."""
     folder.mkdir()
     rows = list(incident.artifacts.exclude(state="purged"))
     names = store.export_names(rows)
@@ -63,7 +63,7 @@ def lasting(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_rooms_report_is_that_of_the_command_line_on_its_export(tmp_path: Path) -> None:
-    """With everything a room can say: corrections, a purge (a hole in the numbers), an unreadable file, offsets."""
+    """Check a room with everything: corrections, a purge (a gap in the numbers), an unreadable file, offsets."""
     room = sample_room()
     make_artifact(room, b"nobody knows this\n", "riddle.txt")
     wrong = make_artifact(room, b"time elapsed : 9,99\n" * 5, "wrong.txt")
@@ -96,7 +96,7 @@ def test_the_sample_room_is_the_published_case() -> None:
 
 @pytest.mark.parametrize("number", ["000", "002", "003", "004"])
 def test_a_published_case_uploaded_piece_by_piece_gives_the_report_of_its_folder(number: str, tmp_path: Path) -> None:
-    """Each output an artifact of its own in a room, words and phases typed in: the report is that of the files in a folder."""
+    """Check a room with each output as an artifact, and symptom and phases typed in, against the files in a folder."""
     published = Path(settings.BASE_DIR) / "tests" / "cases" / number
     room = sample_room(number)
     told = load_case_yaml((published / "case.yaml").read_text(encoding="utf-8"))
@@ -126,7 +126,7 @@ def test_the_sample_room_is_opened_once_and_completed() -> None:
 
 @pytest.mark.parametrize("number", [one.number for one in SAMPLES])
 def test_a_sample_room_holds_the_files_of_its_published_case(number: str) -> None:
-    """One set of files, kept twice: beside the application, which carries no tests, and beside the truth about them."""
+    """Check that the files in the application equal those in tests, since the application is shipped without tests."""
     published, ours = Path(settings.BASE_DIR) / "tests" / "cases" / number, sample(number).folder
     assert {path.name for path in ours.iterdir()} == {"case.yaml", *(path.name for path in published.glob("*.txt"))}
     for path in ours.iterdir():
@@ -310,7 +310,7 @@ class TestChild:
     ) -> None:
         judge = judge_process.JudgeProcess()
         judge.judge(CaseSpec())
-        assert len(started) == 1  # who does not ask for one ahead has none
+        assert len(started) == 1  # no child waits ahead unless `warm` was called
         judge.warm()
         judge.warm()
         assert [judge.judge(CaseSpec(title=title))["verdict"]["state"] for title in "ab"] == ["cannot tell"] * 2

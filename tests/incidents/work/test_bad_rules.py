@@ -1,4 +1,4 @@
-"""A room whose team rules and words are bad: its page names each with file and key, and everything else is judged."""
+"""Tests of a room with invalid team rules and statements: its page names file and key, and all else is judged."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_a_case_file_that_is_uploaded_says_what_it_is_and_what_is_wrong_in_it(
 
 
 def test_a_million_rows_of_nothing_blame_and_clear_nobody(team: Callable[..., None]) -> None:
-    """The rows stand in the files of a reading, as a format would leave them that understood a million lines and no value."""
+    """Write the rows as a format would that understood a million lines and no value in them."""
     team()
     room = make_room(symptom_text="logins", symptom_bad=3.9, symptom_unit="s")
     make_artifact(room)

@@ -1,4 +1,4 @@
-"""Series, profiles, queues and counters of two sides, over the published cases, in the same functions that the page calls."""
+"""Tests of series, profiles, queues and counters of two sides, on published cases, by the functions that pages call."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_stretch_of_time_takes_the_rows_inside(listener):
     found = comparisons.profile(Side("range", "begin", frame=frame, start=frame.t0, end=1.7), part, source)
     assert found["cycles"] is None
     assert found["changes"]
-    # What has no place on a clock is not there.
+    # Rows without a place on a clock are left out.
     assert series.values("connects", whole, source).values == []
     ordered = Frame("order", frame.clocks, 0, 10)
     assert series.values("call:read", Side("range", "o", frame=ordered, start=0, end=5), source).values == []

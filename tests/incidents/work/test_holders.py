@@ -1,4 +1,4 @@
-"""Who holds a job: of a process on this host it is known at once that it ended, of any other never."""
+"""Tests of holders of jobs: whether a process has ended is known for this host at once, for any other host never."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.incidents.conftest import make_artifact, make_room
 
 @pytest.fixture
 def ended() -> str:
-    """Return the word for a process that has ended."""
+    """Return the identifier of a process that has ended."""
     process = subprocess.Popen(["sleep", "60"])
     word = ":".join([*holders.me().split(":")[:2], str(process.pid), holders._start(process.pid)])
     assert not holders.surely_gone(word)

@@ -1,4 +1,4 @@
-"""Artifacts become tables: once, resumably, with progress and a cause in plain words when they do not."""
+"""Tests of reading artifacts into tables: once, resumable, with progress, and with a plain cause if it fails."""
 
 from __future__ import annotations
 
@@ -452,7 +452,7 @@ def test_only_a_kind_gives_borders():
 
 
 def big_truss(lines: int) -> bytes:
-    """Many lines of one trace: enough for several batches."""
+    """Return many lines of one trace: enough for several batches."""
     return b"".join(
         b"%d/1:\t%10.4f read(4, 0x0804A000, 4096)\t\t\t= 4096\n" % (4000 + n % 7, n / 1000) for n in range(lines)
     )
@@ -475,7 +475,7 @@ app.worker_main(["worker", "--pool=prefork", "--concurrency=1", "--queues=large"
 @pytest.mark.services
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_killed_in_the_middle_leaves_equal_tables(broker, evidence: Path, settings, tmp_path: Path):
-    """A real worker process, SIGKILL with its child in the middle of the file, a second worker: the tables are equal."""
+    """Kill a real worker and its child in the middle of a file: after a second worker the tables are equal."""
     from django.db import connection
 
     settings.EXHIBIT_LARGE_BYTES = 1000
@@ -540,7 +540,7 @@ def wait(condition, seconds: float) -> None:
 
 
 def test_the_workers_parent_loads_no_polars():
-    """Threads of Polars and DuckDB do not survive a fork: only the children may load them."""
+    """Check the parent's modules: only children may load Polars and DuckDB, whose threads do not survive a fork."""
     code = (
         "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'\n"
         "import django; django.setup()\n"
@@ -556,7 +556,7 @@ def test_the_workers_parent_loads_no_polars():
 
 @pytest.mark.django_db
 def test_an_answer_to_a_question_has_the_file_read_again():
-    """The page's question comes from the part's facts; the answer goes the way of every correction."""
+    """Answer a question that follows from a part's facts: the answer is stored like any correction."""
     room = make_room()
     table = b"when;what;took\n07/04/2008 10:15:00;x;310\n08/04/2008 10:15:00;y;3940\n09/04/2008 10:15:00;y;290\n"
     artifact = make_artifact(room, table, name="probe.csv")

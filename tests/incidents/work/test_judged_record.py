@@ -1,4 +1,4 @@
-"""What a judgement changed stands in the activity, in one row, without a word of the evidence."""
+"""Tests that the activity has one row on what a judgement changed, without any text of the evidence."""
 
 from __future__ import annotations
 

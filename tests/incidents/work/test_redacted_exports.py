@@ -1,4 +1,4 @@
-"""An export with names replaced: no planted name is left in any byte of it, and relations stay."""
+"""Tests of exports with replaced names: no byte contains a planted name, and equal names stay equal."""
 
 from __future__ import annotations
 

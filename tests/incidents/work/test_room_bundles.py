@@ -1,4 +1,4 @@
-"""A room leaves as a bundle and arrives in another one: what comes along, what stays, what is refused."""
+"""Tests of exporting a room as a bundle and importing it: what is included, what is left out, what is refused."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_tables_alone_are_judged_the_same_without_a_line_of_the_originals(whole)
 
 
 def test_tables_go_as_parquet_that_other_tools_read(whole):
-    """Read back by pyarrow, Polars and DuckDB: the rows are those of the room, and each column is described."""
+    """Read the files with pyarrow, Polars and DuckDB: the rows equal the room's, and each column is described."""
     with tarfile.open(bundle_of(whole.room, "parquet")) as archive:
         archive.extractall(whole.folder, filter="data")
     told = json.loads((whole.folder / "schema.json").read_text())
@@ -251,12 +251,12 @@ def test_the_activity_arrives_with_its_chain_and_without_addresses(room):
     assert "email" not in invited["detail"]
     here = brought(store.bundle_path(room.incident.pk, room.incident.exports.get().pk))
     assert here.incident.origin.chain == {"rows": len(told["rows"]), "shortened": 1, "broken": None}
-    # The room's own record begins anew, and names the bundle.
+    # The room's own record starts anew and names the bundle.
     assert list(here.incident.activity.values_list("verb", flat=True))[:3] == ["opened", "brought", "filled"]
 
 
 def resigned(path: Path, change: Any) -> Path:
-    """The bundle with changed documents, signed again: what a hostile or mistaken site could send."""
+    """Return the bundle with changed documents, signed again, as a hostile or faulty site could send it."""
     target = path.with_name("changed")
     with bundles.opened(path) as reader, target.open("wb") as whole:
         writer = bundles.Writer(io.BytesIO())
@@ -468,7 +468,7 @@ def test_a_worker_killed_while_it_fills_a_room_leaves_it_to_the_next(room, monke
 
 
 def test_a_bundle_of_version_1_opens(db):
-    """`room_v1.exhibit.tar` was written when the format was new; every later release must open it."""
+    """Open `room_v1.exhibit.tar`, of the first version of the format; every later release must open it."""
     here = brought(Path(__file__).with_name("room_v1.exhibit.tar"), "large", "small")
     assert (here.incident.origin.state, here.incident.origin.cause) == (BundleState.READY, "")
     assert here.incident.origin.chain["broken"] is None

@@ -1,4 +1,4 @@
-"""What the sweep finds and forgets, and what a lost broker or database costs: nothing but time."""
+"""Tests of the sweep, and that losing the broker or the database costs nothing but time."""
 
 from __future__ import annotations
 

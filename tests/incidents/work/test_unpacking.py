@@ -1,4 +1,4 @@
-"""An archive becomes artifacts, once, with a list of what stayed inside and why."""
+"""Tests of unpacking an archive into artifacts, once, with a list of the files left out and why."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class TestUnpacking:
         assert member.told["command"] == "cat /var/log/messages"
         taken = Artifact.objects.get(number=2)
         assert (taken.state, taken.reading.hints["file"]["tz"]) == ("read", "Asia/Tokyo")
-        # Told while the file was read already, as with two workers: it is read again.
+        # The zone arrives while the file is already being read, as with two workers: it is read again.
         member.told = {"collector": "sosreport", "host": "db1"}
         member.save()
         job = Job.objects.filter(artifact=archive).get()

@@ -1,4 +1,4 @@
-"""The row of a room's verdict: what judging writes and what the migration carried over are the same."""
+"""Tests that judging writes the same verdict row for a room as the migration does."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ ALL = HookKind.values
 
 
 class Receiver(ThreadingHTTPServer):
-    """A system outside, on the loopback: it keeps what it is sent and answers as told."""
+    """An external system on the loopback: it stores what it receives and sends the chosen response."""
 
     daemon_threads = True
 
@@ -176,7 +176,7 @@ class TestFence:
     def test_the_name_is_asked_once_and_the_judged_address_is_what_is_connected_to(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """DNS rebinding: a second question would be answered with the loopback."""
+        """Check DNS rebinding: a second look-up of the name would give the loopback."""
         asked: list[str] = []
 
         def resolve(host: str, *_: Any, **__: Any) -> list[Any]:

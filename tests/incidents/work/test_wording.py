@@ -1,4 +1,4 @@
-"""The function behind the indexes for pieces of words, and that PostgreSQL takes those indexes."""
+"""Tests of the function behind the indexes for pieces of words, and that PostgreSQL uses these indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wanted/`: codes of commands for one host, for members and holders of an upload token; no word of the room."""
+"""Tests of `wanted/`: codes of commands for one host, for members and holders of an upload token; no room text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client and its command against a server: what it is told, sent once, sent again, and what it says in words."""
+"""Tests of the client and its command against a server: answers, uploads, repeated calls, printed messages."""
 
 from __future__ import annotations
 

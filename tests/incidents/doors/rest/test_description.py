@@ -1,4 +1,4 @@
-"""The OpenAPI document, the page made of it, and what schemathesis finds when it calls what the document says."""
+"""Tests of the OpenAPI document, of its page, and of all operations, which schemathesis calls as the document says."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def made(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest
 
 @pytest.fixture
 def filled(db: None, made: Filled, evidence: Path) -> Iterator[Filled]:
-    """The room as it was made. A request that ends leaves the transaction of the test open, as with Django's client."""
+    """Return the room as it was made. The end of a request does not end the test's transaction."""
     shutil.copytree(made.folder, evidence, dirs_exist_ok=True)
     signals = (request_started, request_finished)
     for signal in signals:

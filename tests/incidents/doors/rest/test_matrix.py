@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 @dataclass(frozen=True)
 class Row:
-    """`least`: the role that may; None: everybody who is known. `scope`: what a token needs. `ok`: what they get."""
+    """`least`: the lowest role that may call it; None: any person. `scope`: that of the token. `ok`: the status."""
 
     least: str | None
     scope: str
@@ -130,7 +130,7 @@ OWN = (
 
 
 def operations() -> dict[str, tuple[str, str]]:
-    """Method and address of each operation, by its name."""
+    """Return method and address of each operation, by its name."""
     paths = description.document()["paths"]
     return {one["operationId"]: (method, address) for address, ways in paths.items() for method, one in ways.items()}
 
@@ -155,7 +155,7 @@ def person(who: str, room: Judged) -> Any:
 
 
 def client_of(who: str, room: Judged, scopes: tuple[str, ...] | None) -> Client:
-    """A client with a session if `scopes` is None, else with a token."""
+    """Return a client with a session if `scopes` is None, else with a token."""
     if who == "anonymous":
         return Client()
     user = person(who, room)
@@ -225,6 +225,6 @@ def test_a_stranger_cannot_tell_a_room_from_nonsense(name: str, judged: Judged):
 
 
 def test_the_texts_of_the_room_are_there_for_members(judged: Judged):  # noqa: F811
-    """Else the check above that refused answers hold none of them would prove nothing."""
+    """Check that members see the texts; otherwise the check that refused answers lack them would prove nothing."""
     answer = call("list_notes", client_of("viewer", judged, ("read",)), judged)
     assert NOTE in answer.content.decode()

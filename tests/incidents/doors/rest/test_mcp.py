@@ -1,4 +1,4 @@
-"""The MCP server over stdio and HTTP: it tells what the token's owner may see, and proposes notes that say so."""
+"""Tests of the MCP server over stdio and HTTP: it shows what the token's owner may see, and marks its notes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_token_that_only_reads_proposes_nothing(door: Door):  # noqa: F811
 
 @contextmanager
 def serving(door: Door, secret: str) -> Iterator[str]:  # noqa: F811
-    """The server over HTTP, started by somebody who has a token in the environment; yield its address."""
+    """Start the server over HTTP with a token in its environment; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
     env = os.environ | {"EXHIBIT_URL": f"http://127.0.0.1:{door.port}", "EXHIBIT_TOKEN": secret}

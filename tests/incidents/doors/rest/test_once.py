@@ -1,4 +1,4 @@
-"""Idempotency keys: a write is done once, whoever repeats it, and answered the same."""
+"""Tests of idempotency keys: a repeated write is done once and gets the same answer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_rooms_and_uploads_come_once():
     address = f"/api/v1/rooms/{slugs.pop()}/artifacts"
     head = {"Idempotency-Key": "file"}
     answers = [client.post(address, b"a line", "application/octet-stream", headers=head) for _ in range(2)]
-    assert [one.status_code for one in answers] == [201, 201]  # without the key the second were 409
+    assert [one.status_code for one in answers] == [201, 201]  # without the key the second would be 409
 
 
 @pytest.mark.parametrize("other", ["body", "address", "method"])

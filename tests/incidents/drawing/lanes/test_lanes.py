@@ -74,7 +74,7 @@ def test_a_lane_draws_what_stands_beside_it(module: str) -> None:
 
 
 def test_every_query_of_every_lane_runs() -> None:
-    """Also of those that no case stands beside: each over an empty table of its columns."""
+    """Run each query over an empty table with its columns, also those without an expected drawing."""
     for name, (lane, _) in lanes().items():
         empty = pl.DataFrame(schema=columns_of(lane.table))
         axis = windows.Axis({"1.1:1": 0.0}, {"1.1:1": 9.0})
@@ -85,14 +85,14 @@ def test_every_query_of_every_lane_runs() -> None:
             assert windows.query(chosen, laid, Window(0, 9, 100), Tables(**{lane.table: empty}), None) == ([], 0)  # type: ignore[arg-type]
 
 
-#: Numbers of these tables that are no counters: they name something, or say which sample it was.
+#: Numeric columns that are not counters: they name something, or number the samples.
 NO_COUNTERS = frozenset(
     "part line_no line_end t_local sample frame interval_s cpu set_id pid ppid lwp uid cpu_no node node2 local_port peer_port".split()
 )
 
 
 def test_every_number_of_every_counter_table_is_a_lane() -> None:
-    """Counter tables: whatever has samples, screens or reports. A list of open descriptors has samples, but counts nothing."""
+    """Check all counter tables: those with samples, screens or reports, except descriptors, which count nothing."""
     counting = {name for name, table in schema.TABLES.items() if {"sample", "frame"} & {c.name for c in table.columns}}
     by_table: dict[str, set[str]] = {}
     for name, (lane, _) in lanes().items():
@@ -111,7 +111,7 @@ def test_columns_without_a_unit_are_drawn() -> None:
 
 
 def calls(durations: list[float]) -> pl.DataFrame:
-    """One thread whose calls follow each other without a pause."""
+    """Return the calls of one thread, each directly after the one before."""
     frame = pl.DataFrame({"dur_hi_s": durations}).with_columns(t_local=pl.col("dur_hi_s").cum_sum())
     return frame.with_columns(
         pl.lit("1.1:1").alias("clock"),

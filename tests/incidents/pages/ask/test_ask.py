@@ -1,4 +1,4 @@
-"""The Ask page: queries and their answers, files, lines, what is kept, who may."""
+"""Tests of the Ask page: queries and their answers, files, lines, saved and recent queries, permissions."""
 
 from __future__ import annotations
 

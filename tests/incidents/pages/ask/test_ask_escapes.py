@@ -1,7 +1,7 @@
-"""Every known way out of the fence, one case each, through the web page: a clear answer, nothing told, the server alive.
+"""Tests of every known escape from the sandbox, through the web page: a clear answer, no disclosure, a running server.
 
-The lists are those of the engine's own tests, so a way that is added there is tried here too. Refusals share one child; what only
-limits stop has a child of its own, with the limits of a question and less time.
+The lists are those of the engine's own tests, so an escape added there is tried here too. Refused queries share one
+child; a query that only the limits stop has its own child, with the limits of a question and less time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ BOMBS = {
 
 @pytest.fixture(scope="module")
 def whose(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[tuple[str, Client, Path]]:
-    """A room with a trace for all cases of this module; none of them writes anything but what was asked."""
+    """Yield a room with a trace for all cases of this module, which write only the queries that were asked."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         from django.db import transaction
 
@@ -80,7 +80,7 @@ def whose(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[tupl
 
 @pytest.fixture(autouse=True)
 def same_place(settings, whose, evidence) -> None:
-    """The evidence folder of the module's room, not the one that each test gets."""
+    """Set the evidence folder of the module's room instead of the one that each test gets."""
     settings.EVIDENCE_ROOT = whose[2]
 
 

@@ -1,4 +1,4 @@
-"""The board page: what a room's report says side by side, and what people put on it."""
+"""Tests of the board page: the report's hypotheses side by side, and the rows and causes that people add."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RULES = "SHM-001,NET-001,NET-002,LSN-003,CMP-001"
 
 @pytest.fixture(scope="module")
 def report() -> Json:
-    """The published incident as a few rules see it, with its board: the command line's own answer."""
+    """Return the report of the published incident by a few rules, with its board, from the command line."""
     command = [sys.executable, "-m", "rules", str(seed001.CASE), "--json", "--only", RULES]
     answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=settings.BASE_DIR)
     made: Json = json.loads(answer.stdout)

@@ -1,4 +1,4 @@
-"""What people put on the board: rows of evidence and causes of their own, and that the rules see the same."""
+"""Tests of rows of evidence and causes that people add to the board, and that judging uses the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The case as people edit it: all at once or nothing, what was typed is kept, the room is judged again."""
+"""Tests of editing the case: all changes are saved or none, typed values stay on errors, the room is judged again."""
 
 from __future__ import annotations
 

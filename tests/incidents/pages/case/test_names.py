@@ -1,4 +1,4 @@
-"""Names of a site: typed on the case page or by an administrator, told by observations, never judged by."""
+"""Tests of names of a site: entered on the case page or by an administrator, shown in observations, unused by rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of clocks: what each is, what ties them, what a person may state, and what the lines say against that."""
+"""Tests of the page of clocks: what each is, what ties them, offsets that people state, evidence against these."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STEP = {"clock": "3.1:1", "ref": "2.1:1", "test": "step", "t_at": 40.1, "size_s"
 
 @pytest.fixture
 def clocked(judged: Judged) -> Judged:
-    """The judged room, its report with two clocks tied, one refused and one that tells no time."""
+    """Return the judged room; its report has two tied clocks, one with a refused tie and one without times."""
     evaluation = judged.lead.incident.evaluations.get()
     evaluation.report = evaluation.report | {"clocks": CLOCKS, "clock_map": MAP, "clock_checks": [STEP]}
     evaluation.save()

@@ -34,7 +34,7 @@ HOSTILE = '=HYPERLINK("http://x")'
 
 
 def timed(phases: bool = True, **answers: Any) -> Room:
-    """A room with the three lists of connect times, read and not judged."""
+    """Return a room with the three lists of connect times, read and not judged."""
     said: dict[str, Any] = {
         "symptom_text": "connect time",
         "symptom_unit": "s",
@@ -83,7 +83,7 @@ def test_the_page_says_what_may_be_said_of_the_first_change(room):
     assert "2 of 21, 9.5 % [2.7 % to 28.9 %]" in text
     assert "0 of 20, 0 % [0 % to 16.1 %]" in text
     assert "not proven gone; 30 values without one would show it" in text
-    # What speaks against a quick answer stands next to the figures.
+    # Reasons against a hasty conclusion are shown next to the figures.
     assert (
         "3 things changed at once: memory_target off, SGA 40 to 18 GB, restart. Their effects cannot be told apart. The restart is added"
         in text
@@ -148,7 +148,7 @@ def test_what_cannot_be_compared_is_said_and_the_choice_stays(room):
         assert said in words(answer)
         assert 'id="compare-series"' in answer.content.decode()
         assert "\u202e" not in answer.content.decode()
-        # Its ledger is asked for without what was wrong, and is there: it never asks for itself again.
+        # The ledger is requested without the wrong value and is there; it does not request itself again.
         asked = re.search(r'hx-get="[^"]*\?([^"]*)part=ledger"', answer.content.decode())[1]
         assert "nothing" not in asked
     assert "part=ledger" not in ask(room, part="ledger", series="nothing").content.decode()
@@ -347,7 +347,7 @@ def test_a_room_without_changes_has_an_empty_ledger():
 
 
 def test_the_judged_sample_shows_mechanism_queue_profile_and_ranges():
-    """One pass over the two samples with everything: judging takes some seconds, so it is one test."""
+    """Check everything that two judged samples show, in one test, because judging takes some seconds."""
     user = make_user()
     room = enter(user, open_sample(user, "000").slug)
     run_jobs()

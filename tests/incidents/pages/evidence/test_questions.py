@@ -1,4 +1,4 @@
-"""What only a person can know: counted, shown with what was taken until then, answered once; and readings that stop."""
+"""Tests of questions that only a person can answer (counted, previewed, answered once), and of stopped readings."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_it_is_something_else_lists_claims_and_reads_as_was_picked(room):
 
 
 def read_here(path, hints, out, *, progress, processes, known, name, sha256):
-    """Read in this process, whose claims a test has changed."""
+    """Read an artifact in this process, because the test has changed the claims here."""
     request = {"path": path, "out": out, "hints": hints, "known": known, "name": name, "processes": 1, "sha256": sha256}
     end = reader_child.read_one(request, progress)
     return Outcome(end["report"], reader._error(end["error"]), tuple(end["misfits"]), end["cut_off"])

@@ -109,7 +109,7 @@ def test_from_a_finding_one_asks_for_what_would_help_and_says_what_it_means(judg
 
 @pytest.fixture
 def much_cited(judged):
-    """The room's cause cites 239 ranges of one file."""
+    """Return the room whose cause cites 239 ranges of one file."""
     report = reports.report()
     cause = next(found for found in report["findings"] if found["key"] == reports.CAUSE_KEY)
     first = cause["citations"][0]

@@ -1,4 +1,4 @@
-"""The flame graph's page: profiles to choose from, zoom, callers, a difference, what is wrong in an address."""
+"""Tests of the flame graph's page: choice of profiles, zoom, callers, a difference, invalid addresses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE = "app {pid} [001] {at:.6f}:     250000 cpu-clock: \n{frames}\n"
 
 
 def script(*stacks: str) -> bytes:
-    """Text of `perf script`: one sample for each `main;f;g`, ten milliseconds apart."""
+    """Return output of `perf script`: one sample for each `main;f;g`, ten milliseconds apart."""
     made = []
     for n, path in enumerate(stacks):
         frames = "\n".join(f"        ffff{n:04x} {name}+0x1{n % 10} (/opt/app)" for name in reversed(path.split(";")))

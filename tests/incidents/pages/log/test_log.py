@@ -1,4 +1,4 @@
-"""The log: what people did is written down from anywhere, read in the order of time, corrected and taken back."""
+"""Tests of the log: entries are written from any page, listed in the order of time, corrected and deleted."""
 
 from __future__ import annotations
 

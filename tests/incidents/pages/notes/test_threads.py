@@ -112,7 +112,7 @@ def test_the_history_shows_who_when_and_what_changed(judged):
 
 
 def test_the_second_writer_sees_all_three_texts_and_saves_one(judged):
-    """Without scripts, too: the whole way is forms."""
+    """Check it with forms alone, as without scripts."""
     notes.edit(judged.lead, judged.note.pk, "The gap ends at the 17.875 GiB segment.", 1)
     client = client_of(judged.investigator)
     address = reverse("note", args=[judged.slug, judged.note.pk])

@@ -1,4 +1,4 @@
-"""The page of one's access tokens: the secret is shown once, others' tokens are nobody's business."""
+"""Tests of the page of a person's access tokens: the secret is shown once, tokens of others are not listed."""
 
 from __future__ import annotations
 

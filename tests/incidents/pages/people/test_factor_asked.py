@@ -1,4 +1,4 @@
-"""A site that asks for a second factor: nothing of it is open to those who have none, but the way to set one up."""
+"""Tests of a site that requires a second factor: without one, only the pages to set one up are open."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_it_may_be_asked_of_administrators_only(lead: Room, settings: Any) -> No
 
 
 def test_the_form_of_the_admin_lets_nobody_past_a_second_factor(settings: Any) -> None:
-    """It knows nothing of factors: it must not sign anybody in, whoever asks."""
+    """Check that Django's own form, which asks for no second factor, signs nobody in."""
     careful = make_user("root", is_superuser=True, is_staff=True)
     TOTP.activate(careful, SECRET)
     asking = Client()

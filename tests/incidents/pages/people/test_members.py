@@ -79,7 +79,7 @@ def test_an_invitation_makes_one_account(judged):
 
 
 def test_two_who_sign_up_at_the_same_moment_make_one_account(judged, monkeypatch):
-    """Both forms were checked before either account was made."""
+    """Let both forms pass their check before either account is made."""
     link = invite(judged)
     monkeypatch.setattr(members, "may_sign_up", lambda secret: True)
     for name, status in (("newcomer", 302), ("another", 401)):

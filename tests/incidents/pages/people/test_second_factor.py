@@ -23,7 +23,7 @@ SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 def code(secret: str) -> str:
-    """What an authenticator shows now."""
+    """Return the code that an authenticator shows now."""
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
 
 

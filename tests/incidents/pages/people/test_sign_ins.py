@@ -1,4 +1,4 @@
-"""The record of sign-ins: each person sees theirs, administrators all; nobody's typing is in it."""
+"""Tests of the record of sign-ins: people see their own, administrators all; it contains nothing that was typed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_wrong_second_factor_is_recorded_after_the_right_password(ada: User) -
 
 
 def test_a_name_that_nobody_has_is_not_kept(ada: User) -> None:
-    """People type their password into the wrong field."""
+    """Check an unknown user name, which may be a password typed into the wrong field."""
     try_in("correct horse battery staple", WRONG)
     (row,) = SignIn.objects.values()
     assert row["user_id"] is None

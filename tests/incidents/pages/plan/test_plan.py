@@ -140,7 +140,7 @@ class TestDecisions:
         assert "Restart the database at once or wait for Sunday night</textarea>" in text
         row.refresh_from_db()
         assert row.question == "Restart the database or wait for Sunday night"
-        # What the first one alone changed was not touched, and is not asked about.
+        # A field that only the first person changed stays as it is and gives no question.
         assert row.outcome == "Wait."
         data = {**mine, "question": "Restart the database at once or wait for Sunday night"}
         data["initial-question"] = "Restart the database or wait for Sunday night"

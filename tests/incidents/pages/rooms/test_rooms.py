@@ -146,7 +146,7 @@ def test_two_hosts_of_one_name_are_refused_in_the_form(client):
 
 
 def again(user, title: str, days: int = 0, **changed: Any):
-    """A judged room like `reports.report()`, opened so many days ago."""
+    """Make a judged room with a report like `reports.report()`, opened `days` days ago."""
     room = make_room(user, title)
     report = reports.report()
     report["verdict"] |= changed
@@ -158,7 +158,7 @@ def again(user, title: str, days: int = 0, **changed: Any):
 
 
 def listed(client, **asked: str) -> list[str]:
-    """Titles of the rooms, as the list has them."""
+    """Return the titles of the rooms in the order of the list."""
     text = client.get(reverse("rooms"), asked).content.decode()
     return re.findall(r'<a class="title" href="[^"]*">([^<]*)</a>', text)
 
@@ -301,7 +301,7 @@ def test_five_sample_rooms_are_offered_and_one_that_is_none_is_refused(client):
 
 @contextmanager
 def long_ago(**ago: Any) -> Iterator[None]:
-    """Let what is done here have been done so long ago."""
+    """Date everything done in this context back by some time."""
     then = timezone.now() - timedelta(**ago)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timezone, "now", lambda: then)
@@ -309,7 +309,7 @@ def long_ago(**ago: Any) -> Iterator[None]:
 
 
 def grouped(client, **asked: str) -> dict[str, list[str]]:
-    """Titles of the rooms below the heading of each group, in order."""
+    """Return heading of each group -> titles of its rooms, in order."""
     text = unbroken(client.get(reverse("rooms"), asked))
     found = {}
     for part in text.split("<section>")[1:]:

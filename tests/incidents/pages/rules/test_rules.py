@@ -1,4 +1,4 @@
-"""The pages of the rules: list, one rule, a finding explained; where a rule fires is told of one's own rooms only."""
+"""Tests of the pages of rules: list, one rule, a finding explained; firing is shown for the reader's own rooms only."""
 
 from __future__ import annotations
 

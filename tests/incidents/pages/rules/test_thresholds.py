@@ -1,4 +1,4 @@
-"""Thresholds of a room: bounds, reason, day; what findings say of them; parity with the command line; their end."""
+"""Tests of a room's thresholds: bounds, reason, last day, remarks in findings, parity with the command line, end."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_the_page_asks_the_database_seldom(room, django_assert_max_num_queries):
 
 
 def test_a_room_with_thresholds_and_its_export_say_the_same(tmp_path: Path):
-    """Contract 5: the room's report and the command line on the exported case are equal; and the text says what was set."""
+    """Check that the room's report equals that of its exported case, and that its text names what was set."""
     room = make_room(make_user("anna"), "Logins take 3.9 s")
     for name, lines in reports.FILES.items():
         make_artifact(room, "".join(f"{line}\n" for line in lines).encode(), name, host="db1")

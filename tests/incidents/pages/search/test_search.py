@@ -1,4 +1,4 @@
-"""The search: what is found and how, what nobody finds, and what a stranger cannot tell from it."""
+"""Tests of the search: what it finds and how, what it must not find, and that it discloses nothing to strangers."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def page(room: Room, q: str, /, **more: Any) -> str:
 
 
 def counts(room: Room, q: str, /, **more: Any) -> dict[str, int]:
-    """How many of each kind the page says there are."""
+    """Return the number of hits of each kind that the page shows."""
     text = page(room, q, **more)
     return {kind: int(n) for kind, n in re.findall(r'<h2 id="of-(\w+)">[^<]*<span class="n">(\d+)', text)}
 
 
 @pytest.fixture
 def room() -> Room:
-    """A room where each kind says `0x7f3aDISM` somewhere."""
+    """Make a room in which each kind of thing contains `0x7f3aDISM`."""
     room = make_room(make_user("olga"), "Attach at 0x7f3aDISM is slow", symptom_text="connect time")
     report = reports.report()
     report["findings"][0]["expert"] += " It waits at 0x7f3aDISM."

@@ -1,4 +1,4 @@
-"""Rooms like another one: what they share, how rare it is, what was done there; and strangers' rooms count for nothing."""
+"""Tests of similar rooms: what they share, how rare it is, what was done there; rooms of strangers do not count."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMPARED = {
 
 
 def report(*rules: str, host: str = "db1", **more: Any) -> dict[str, Any]:
-    """A report with one cause for each rule."""
+    """Return a report with one cause for each rule."""
     made: dict[str, Any] = copy.deepcopy(reports.report()) | {"findings": [], "cleared": [], "not_evaluable": []}
     for n, rule in enumerate(rules):
         key = f"{abs(hash((rule, host, n))) % 16**8:016x}"

@@ -1,4 +1,4 @@
-"""The figures for a monitoring system: for whoever has the token, of the whole site, and of nobody in it."""
+"""Tests of the figures for a monitoring system: only with the token, about the whole site, without names of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How bad the incident is and who does what: set on the status page, seen in the room and in the list of rooms."""
+"""Tests of severity and duties: set on the status page, shown in the room and in the list of rooms."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class TestUndo:
         values = standing.values_of(Incident.objects.get(slug=room.slug))
         assert (values["severity"], values["scribe"]) == (3, room.lead.user.pk)
         assert values["mitigated"] == now
-        # Undone once more it is as before the undoing.
+        # A second undo restores the state before the first undo.
         assert client.post(address, {"undo": standing.undoable(room.lead.incident)}).status_code == 302
         assert Incident.objects.get(slug=room.slug).severity == 1
 

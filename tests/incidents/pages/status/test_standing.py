@@ -112,7 +112,7 @@ class TestTimes:
         text = text_of(answer)
         assert "nils changed it meanwhile to: 2016-04-14 08:30:00 UTC" in text
         assert 'value="2016-04-14T08:10:00"' in text
-        # Saved again, mine is put over theirs, and what only they set stays.
+        # Saving again overwrites their value with mine, and keeps the values that only they set.
         again = {**mine, "initial-mitigated": "2016-04-14T08:30:00"}
         assert second.post(address, again).status_code == 302
         times = dict(room.lead.incident.milestones.values_list("kind", "at"))

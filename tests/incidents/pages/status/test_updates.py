@@ -1,4 +1,4 @@
-"""The promised update: reminded of when it is due, given or moved on with one click, and that taken back."""
+"""Tests of the promised update: a reminder when it is due, giving or postponing it with one click, and undoing that."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fresh(room) -> Incident:
 
 
 def promise(room, minutes: int, **more: object):
-    """Promise an update for some minutes from now; for the past, as if the time had gone by."""
+    """Promise an update `minutes` from now; a negative value makes one that is overdue."""
     at = (timezone.now() + minutes * MINUTE).replace(microsecond=0)
     standing.put(room, {"next_update_at": at, **more}, back=True)
     return at
@@ -124,7 +124,7 @@ class TestByDuty:
         assert fresh(room).next_update_by == nils.user
         standing.put(room, {"communications": room.user.pk})
         assert fresh(room).next_update_by == room.user
-        # Somebody named by hand gives it, whoever has the duty.
+        # A person who was named explicitly gives it, whoever has the duty.
         standing.put(room, {"next_update_by": nils.user.pk})
         assert fresh(room).next_update_duty is None
         standing.put(room, {"communications": None})

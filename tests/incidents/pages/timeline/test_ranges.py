@@ -1,4 +1,4 @@
-"""Selecting a stretch or a span, marking it bad, keeping lanes, handing out rows: over the published incident."""
+"""Tests of selecting a range or span, marking it bad, saving lanes, exporting rows, on the published incident."""
 
 from __future__ import annotations
 
@@ -128,12 +128,12 @@ def test_everything_about_the_selected_range_and_only_for_members(room: Room) ->
     assert ["syscalls", "3728/1"] not in attach["strips"]
     assert all(band["clocks"] == [alone["clocks"][0]["clock"]] for band in alone["bands"])
 
-    # Waits lead from who waits to who was waited for.
+    # Arrows lead from the waiting strip to the one waited for.
     (client_wait,) = [edge for edge in get(client, room, "timeline-waits").json()["waits"] if edge["kind"] == "socket"]
     assert (client_wait["from"], client_wait["to"]) == (["sqlnet", "client"], ["sqlnet", "listener"])
     assert client_wait["wait_s"] == pytest.approx(1.792)
 
-    # Rows for elsewhere.
+    # Exported rows.
     csv_rows = list(csv.DictReader(io.StringIO(b"".join(get(client, room, "timeline-rows", "csv", **within)).decode())))
     (attached,) = [row for row in csv_rows if row["label"] == "shmat"]
     assert (attached["strip"], attached["at_most"], attached["line_to"]) == ("3731 1", "True", "30")
