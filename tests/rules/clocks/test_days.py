@@ -1,4 +1,4 @@
-"""Stamps without a day borrow that of dated evidence where exactly one fits, and else say why none."""
+"""Tests that stamps without a day get the day of dated evidence if exactly one fits, else the reason why not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def undated(begin: float, end: float, host: str | None = "db1", lacks: str = "da
 
 
 def dated(begin: float, end: float, number: int = 2, host: str | None = "db1", kind="wall-local", zone=None) -> Clock:
-    """A clock whose stamps count from 2025-06-01."""
+    """Return a clock whose stamps count from 2025-06-01."""
     name = f"{number}.1:1"
     return Clock(name, number, 1, kind, "2025-06-01T00:00:00", zone, host, ((1, 9),), begin, end, name)
 

@@ -1,4 +1,4 @@
-"""Tests that parts of one text which show one trace share a clock, and that two traces do not."""
+"""Tests that parts of one text share a clock if they show the same trace, and do not if they show two traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the collectors: POSIX sh for five systems, within their limits, and what they write is read back.
+"""Tests of the collectors: POSIX sh for five systems, kept limits, and output that the parsers can read.
 
 The Linux one is run in every shell that is here, with shorter samples; against a server it is run in
 tests/incidents/doors/test_collector.py.

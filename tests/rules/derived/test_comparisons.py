@@ -1,4 +1,4 @@
-"""Observers that look across artifacts see the whole case; the others do not run there."""
+"""Tests that only the observers that look across artifacts run here, and that they see the whole case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of observations: what observers return becomes rows that are recognised; a broken observer stops nobody."""
+"""Tests of the table of observations: sightings become recognised rows, a broken observer does not stop the others."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_only_the_largest_are_kept_but_every_normal_measure(monkeypatch: pytest.
 
 
 def test_equal_ones_come_in_the_order_of_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An observer may see them in any order; the larger one before them stays first."""
+    """Check that equal sightings are sorted by line, and that a larger one before them stays first."""
     rows = build(monkeypatch, sighting(9, value=7.0), *(sighting(n) for n in (8, 2, 5)))
     assert [r["line_no"] for r in rows] == [9, 2, 5, 8]
 

@@ -125,7 +125,7 @@ def test_every_sample_is_judged_or_shows_trouble() -> None:
 
 
 def test_the_measure_is_not_blind(tmp_path: Path) -> None:
-    """Check that the same way of judging does blame where a sample shows trouble."""
+    """Check that judging in the same way does blame somebody if a sample shows trouble."""
     report = room([CORPUS / "truss" / "dbakevin-shmat-dism.txt", CORPUS / "ss" / "derived-tanpiem.txt"], tmp_path)
     assert {f.host for f in report.findings if blames(f) and f.decibans >= FAIR} == {
         "truss/dbakevin-shmat-dism.txt",

@@ -1,4 +1,4 @@
-"""At most three asks, those that say most of what stands out, for systems that are here."""
+"""Tests that at most three asks are chosen: those that tell most about what stands out, for systems of the case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Headlines of verdicts: what is seen stands first, one quantity, no label in it, nothing that nobody measured."""
+"""Tests of the headlines of verdicts: what was seen comes first, one measured quantity at most, no label."""
 
 from __future__ import annotations
 

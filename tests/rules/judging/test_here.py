@@ -1,4 +1,4 @@
-"""Rules whose system or tool is not here are neither asked for nor counted."""
+"""Tests that evidence of a system or tool that the case does not have is neither asked for nor counted as missing."""
 
 from __future__ import annotations
 

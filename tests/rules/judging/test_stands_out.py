@@ -1,4 +1,4 @@
-"""What nobody may call well: felt waits, full resources, failures, and what the kernel itself reports as stuck."""
+"""Tests of observations that exclude the verdict "nothing wrong": felt waits, full resources, failures, stuck tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fact is told by few lines that overlap its own, and by its figure or its subject."""
+"""Tests that a report tells a fact if it cites few lines that overlap the fact's, and names its figure or subject."""
 
 from __future__ import annotations
 

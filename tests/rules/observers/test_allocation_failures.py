@@ -1,4 +1,4 @@
-"""Refused requests for pages: their size, whether the asker could wait, and who asked; other lines say nothing."""
+"""Tests of refused requests for pages: size, whether the caller could wait, who called; other lines are ignored."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def value_of(kind: pl.DataType, chance: Random) -> Any:
 
 
 def rows_of(table: str, chance: Random) -> list[dict[str, Any]]:
-    """Return rows of a table. What a reader of files promises holds: lines from 1 on, an artifact, a part."""
+    """Return random rows of a table, with what every format guarantees: lines from 1 on, an artifact, a part."""
     columns = {c: k for c, k in columns_of(table).items() if c not in ("line_no", "line_end", "t", "t_err")}
     return [
         {

@@ -1,4 +1,4 @@
-"""A total that falls stands out; one that began again is told as such."""
+"""Tests that a falling total stands out, and that one that restarted is reported as restarted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callers with most of a profile below them are told, and the path that leads to where the samples are."""
+"""Tests of call graphs: callers with most of a profile below them, and the path that leads to the samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The validity of certificates is told with its two lines, and is never something that stands out."""
+"""Tests that the validity of a certificate is a measure with its two lines, and never stands out."""
 
 from __future__ import annotations
 

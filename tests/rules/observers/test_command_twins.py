@@ -1,4 +1,4 @@
-"""One command with two arguments, of which one makes it slow."""
+"""Tests of a command that was run with two different arguments and is slow with one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who uses most is told; a listing in which nobody does gives a measure within bounds, never nothing."""
+"""Tests of the largest consumers; a listing without one still gives a measure within bounds."""
 
 from __future__ import annotations
 

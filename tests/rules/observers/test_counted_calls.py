@@ -1,4 +1,4 @@
-"""A table of processor time says that it leaves waits out; one of wall time says nothing."""
+"""Tests that a table of processor time gives a remark that waits are missing, and a table of wall time none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace says what it is of; descriptors that are made and not closed stand out where they are many."""
+"""Tests of the summary of a traced program; many descriptors that were opened and not closed stand out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each whole name that a cut one stands for is known by one meaning, and by no other that begins alike."""
+"""Tests that a cut name is completed only if all known names that begin with it have the same meaning."""
 
 from __future__ import annotations
 

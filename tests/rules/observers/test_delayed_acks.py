@@ -1,4 +1,4 @@
-"""Small writes that wait for a delayed acknowledgement stand out; late acknowledgements that nobody waits for do not."""
+"""Tests that small writes stand out if they wait for a delayed acknowledgement; late ones nobody waits for do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A port or disk that fails is told with its commands, the meaning of the error bits and the speed of its link."""
+"""Tests of failing ports and disks: their commands, the meaning of the error bits and the speed of the link."""
 
 from __future__ import annotations
 

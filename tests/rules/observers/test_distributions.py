@@ -1,4 +1,4 @@
-"""Values far beyond the middle one stand out if they hold half of the sum, or if a person feels them."""
+"""Tests that values far above the median stand out if they hold half of the sum, or are long enough to be felt."""
 
 from __future__ import annotations
 

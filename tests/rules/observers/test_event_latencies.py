@@ -1,4 +1,4 @@
-"""Single events that took long stand out by what the listing is of."""
+"""Tests that single long events stand out, with a bound that depends on the kind of listing."""
 
 from __future__ import annotations
 

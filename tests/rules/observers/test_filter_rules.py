@@ -1,4 +1,4 @@
-"""Rules that drop stand out when they counted packets; what passes and what stands at 0 is only told beside."""
+"""Tests that dropping rules stand out if they counted packets; passing rules and rules at 0 are only context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complaints of programs between the lines of another tool are told, with the time of their command where it is known."""
+"""Tests of complaints of programs between the lines of another tool, with the time of their command if known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of curl that cannot be right are told as such, and no other observer makes a request of them."""
+"""Tests that impossible figures of curl are reported as such, and that other observers ignore them."""
 
 from __future__ import annotations
 

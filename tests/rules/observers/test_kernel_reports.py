@@ -1,4 +1,4 @@
-"""A report of the kernel is told with the task, the machine, the ticks of a stall and the function of the processor."""
+"""Tests of kernel reports: the task, the machine, the ticks of a stall and the function of the processor."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_wait_for_a_lock_is_told_with_its_caller_and_the_kernel() -> None:
 
 
 def test_a_processor_that_is_only_behind_is_named_too() -> None:
-    """RCU says `GPs behind` of a processor that passed none of its grace periods, and ticks of one that is idle."""
+    """Check RCU's line on a processor that passed no grace period (`GPs behind`), and on an idle one (ticks)."""
     (made,) = seen(
         "rcu_sched detected stalls on CPUs/tasks:\n\t4-...: (7 GPs behind) idle=b1c/0/0 softirq=11/11 fqs=0\n"
         "\t6-...: (2 ticks this GP) idle=0a0/0/0 softirq=9/9 fqs=0\n\t(detected by 1, t=6004 jiffies, g=8, c=7, q=2)"

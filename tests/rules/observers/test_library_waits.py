@@ -1,4 +1,4 @@
-"""Functions of libraries are told for their own time, threads for the time outside of calls."""
+"""Tests that functions of libraries are reported by their own time, threads by their time outside of calls."""
 
 from __future__ import annotations
 

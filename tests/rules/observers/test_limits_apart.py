@@ -1,4 +1,4 @@
-"""What one listing uses and another one of the same host allows, on both sides of the bounds."""
+"""Tests of a use in one listing and its limit in another one of the same host, on both sides of the bounds."""
 
 from __future__ import annotations
 

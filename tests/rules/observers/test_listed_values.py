@@ -1,4 +1,4 @@
-"""In a listing that no format knows, what is unlike the rest, near its limit, or counts errors is told."""
+"""Tests of listings that no format knows: cells unlike the others, near their limit, or counting errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a log complains of stands out by template; what it merely tells does not."""
+"""Tests that complaints in a log stand out by template, and that mere messages do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What began and ended by its words, and how long a server was gone."""
+"""Tests of log steps whose words name a begin and an end, and of the time for which a server was gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times that lines tell of, gaps with the lines around them, and steps between two lines of one id."""
+"""Tests of times that log lines state, gaps with the lines around them, and steps between two lines with one id."""
 
 from __future__ import annotations
 
@@ -164,6 +164,6 @@ def test_the_program_runs_between_two_collections() -> None:
 
 @pytest.mark.parametrize("said", ["Slow query", "query executed in 12 ms", "request 7: took=4100 ms, rows sent"])
 def test_an_entry_that_is_written_at_the_end_begins_nothing(said: str) -> None:
-    """A log of slow statements is silent between two of them because nothing was slow."""
+    """Check a log of slow statements: a gap between two of them only means that nothing was slow."""
     assert list(brief(case((0.0, said), (13.0, "Slow query")))) == []
     assert list(steps(case((0.0, f"{said} id=7"), (13.0, "id=7 done"), (14.0, "id=8 done")))) == []

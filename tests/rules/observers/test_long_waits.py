@@ -1,4 +1,4 @@
-"""Long waits: what waits long is said with the rest of its kind; waits for work are idle."""
+"""Tests of long waits: each is compared with the other calls of its kind; waits for work are idle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One that takes most of what several share stands out; even shares and small amounts do not."""
+"""Tests that a member which takes most of a shared resource stands out; even shares and small amounts do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What machine it is: processors, memory and memory nodes are told without a bound."""
+"""Tests of the description of the machine: processors, memory and memory nodes, measures without a bound."""
 
 from __future__ import annotations
 

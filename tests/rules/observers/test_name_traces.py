@@ -1,4 +1,4 @@
-"""Questions to name servers in traces: without an answer, with a failure, late, and answered at once."""
+"""Tests of questions to name servers in traces: unanswered, failed, answered late, and answered at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has used four fifths of its limit stands out, with both lines."""
+"""Tests that a use of four fifths of the limit stands out, with the lines of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Off the processor: calls that wait for nothing and are long are long because their thread did not run."""
+"""Tests of threads kept off the processor: calls that wait for nothing are long only if their thread did not run."""
 
 from __future__ import annotations
 

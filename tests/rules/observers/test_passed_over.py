@@ -1,4 +1,4 @@
-"""Threads of NetBSD that are ready at the lowest priority stand out below those that run; elsewhere nothing is said."""
+"""Tests that NetBSD's threads stand out if they are ready at the lowest priority while others run; only NetBSD's do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loss at the end of a path is told with where it begins; loss of routers on the way is not."""
+"""Tests that loss at the end of a path is reported with its first hop, and loss only at routers on the way is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What owns a profile stands out; flat profiles do not, and idle loops and events are left out and told once."""
+"""Tests that functions with much of a profile stand out, flat profiles do not; idle parts are left out, noted once."""
 
 from __future__ import annotations
 

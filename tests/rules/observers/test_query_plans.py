@@ -1,4 +1,4 @@
-"""The node that holds a plan's time, estimates that are far off, rows thrown away; quick plans say nothing aloud."""
+"""Tests of plans: the node with most time, wrong estimates, discarded rows; quick plans give only measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a thread does over and over is told step by step; what it does once is not."""
+"""Tests that the repeated rounds of a thread are described step by step, and calls made once are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements of slow logs that read far more than they return; sums and quick ones are blamed for nothing."""
+"""Tests of statements in slow logs that read far more rows than they return; sums and quick ones are not blamed."""
 
 from __future__ import annotations
 

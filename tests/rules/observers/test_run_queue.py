@@ -1,4 +1,4 @@
-"""The queue for processors is told for each processor, wherever the host's artifacts tell their number."""
+"""Tests that the run queue is given per processor if any artifact of the host shows the number of processors."""
 
 from __future__ import annotations
 

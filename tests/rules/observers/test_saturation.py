@@ -1,4 +1,4 @@
-"""What is full stands out beyond its bound in a quarter of the samples; the rest is kept as a normal measure."""
+"""Tests that a measure stands out if a quarter of its samples exceed the bound; all others are normal measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sizes of segments both ends announce, which pass, and which never arrive."""
+"""Tests of TCP segment sizes: those that both ends announce, those that pass, and those that never arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hit ratios, use of limits and counters that stay at 0 are told from what a server prints of itself."""
+"""Tests of a server's own counters: hit ratios, use of limits, and counters that stay at 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A setting that a signature knows as a risk is a remark; all others say nothing."""
+"""Tests that a setting is a remark if a signature knows it as a risk, and is ignored otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short time-out stands out by the clock that was read before it; one that others end earlier does not."""
+"""Tests that a short time-out, computed from the clock read before, stands out unless others end the wait earlier."""
 
 from __future__ import annotations
 

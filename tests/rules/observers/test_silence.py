@@ -1,4 +1,4 @@
-"""A gap in what came regularly stands out; slow and irregular sources do not."""
+"""Tests that a gap in regular samples or lines stands out; gaps of slow and irregular sources do not."""
 
 from __future__ import annotations
 

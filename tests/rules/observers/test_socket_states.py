@@ -1,4 +1,4 @@
-"""Queues and states of sockets stand out when something waits there; a few bytes or sockets on their way do not."""
+"""Tests that queues and states of sockets stand out if something waits there, but not a few bytes or sockets."""
 
 from __future__ import annotations
 

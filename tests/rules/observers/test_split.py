@@ -1,4 +1,4 @@
-"""The part that holds at least half of a duration stands out; what no part holds, and what is short, does not."""
+"""Tests that a part with at least half of a duration stands out; short durations and even splits do not."""
 
 from __future__ import annotations
 

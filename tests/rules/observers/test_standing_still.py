@@ -1,4 +1,4 @@
-"""Who stands still stands out with the place; idle places are told once, and a moment's sleep is normal."""
+"""Tests that blocked tasks stand out with the place where they wait; idle places are noted once, short sleeps not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters that should stand still stand out when they move; traffic makes small moves normal."""
+"""Tests that error counters stand out if they grow; a growth that is small beside the traffic is normal."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_the_group_is_told_in_words() -> None:
 def test_what_a_signature_names_outright_decides_from_a_part_of_the_traffic(
     name: str, of: float, share: float | None
 ) -> None:
-    """A hundredth of packets dropped, and a ten-thousandth of frames damaged: good links have next to none."""
+    """Check 1 % of packets dropped and 0.01 % of frames damaged: good links have next to none."""
     rows = ((name, 500.0), ("packets received", of))
     made = seen(*({"grp": "iface", "item": "p1", "name": n, "value": v} for n, v in rows))
     assert [s.share for s in made if not s.normal] == ([share] if share else [])

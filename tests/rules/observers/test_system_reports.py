@@ -1,4 +1,4 @@
-"""What tools state of the system is told where it is beyond its bound, and a healthy report stays silent."""
+"""Tests that a tool's figure for the system stands out if it exceeds its bound, and a healthy report gives nothing."""
 
 from __future__ import annotations
 

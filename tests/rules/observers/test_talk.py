@@ -1,4 +1,4 @@
-"""What was sent before a long wait and what came after it stand in its sentence, without secrets."""
+"""Tests that the sentence on a long wait quotes what was sent before it and received after it, without secrets."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_who_was_asked_and_did_not_answer_owes_the_time(calls: tuple[dict[str, A
 
 
 def test_a_question_for_a_name_needs_no_address_to_be_known() -> None:
-    """Without the call of connect nothing says who was asked; the question does."""
+    """Check a trace without the connect call: only the question itself shows that a name server was asked."""
     sent = {"name": "sendto", "fd": 3, "data": r"\275T\1\0\0\1\0\0\0\0\0\0\4till\4shop\0\0\1\0\1", "ret": 33}
     (one,) = told(sent, poll(5000, fd=3))
     assert {"event": "name-question-unanswered"} in one.seen

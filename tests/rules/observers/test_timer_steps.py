@@ -1,4 +1,4 @@
-"""Timer steps: equal durations crowd, durations that spread do not."""
+"""Tests of timer steps: equal durations form a crowd, spread durations do not."""
 
 from __future__ import annotations
 

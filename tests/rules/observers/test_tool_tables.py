@@ -1,4 +1,4 @@
-"""Columns of tools that no format reads: beyond the bound that a manual or a practice states, else silent."""
+"""Tests of columns of tools that no format reads: they stand out beyond the bound of a manual or of practice."""
 
 from __future__ import annotations
 

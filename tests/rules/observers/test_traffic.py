@@ -1,4 +1,4 @@
-"""Shares of the traffic: only growth counts, zero since boot is zero, and few segments say nothing."""
+"""Tests of shares of the traffic: only growth counts, zero since boot is zero, and few segments prove nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measure of known names counts what stands on cited lines, once per case, and sets the names of one site apart."""
+"""Tests of the share of known names: names on cited lines count once per case, names of a single site separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strace -y prints behind a descriptor says what a call is about, where nobody saw the descriptor being made."""
+"""Tests that strace -y's annotation names a call's target if the trace does not show how its descriptor was made."""
 
 from __future__ import annotations
 

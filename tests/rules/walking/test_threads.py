@@ -39,7 +39,7 @@ def test_values_with_and_without_null_are_found_among_the_wanted() -> None:
 
 
 def test_traces_with_and_without_pids_are_read_in_one_batch(tmp_path: Path) -> None:
-    """Read as a room does, from a Parquet file each: there Polars looked for a NULL in a list and panicked."""
+    """Check two Parquet files, as in a room: there Polars panicked when it searched for NULL in a list."""
     corpus = Path(__file__).parents[2] / "corpus" / "strace"
     spec = open_paths(sorted(corpus.glob("*.txt")), None, tmp_path)[0]
     case = Case(spec, None)

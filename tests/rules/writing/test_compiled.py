@@ -1,4 +1,4 @@
-"""What is kept of data files is never stale, and nobody misses it where it cannot be kept."""
+"""Tests that compiled data files are never stale, and that everything works if they cannot be stored."""
 
 from __future__ import annotations
 

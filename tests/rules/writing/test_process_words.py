@@ -1,4 +1,4 @@
-"""Names of processes: nothing that the evidence does not print is written as None."""
+"""Tests of names of processes: a part that the evidence does not print is left out, never written as None."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No YAML that somebody uploads ends the process that reads it, however it is nested."""
+"""Tests that no uploaded YAML, however deeply nested, ends the process that reads it."""
 
 from __future__ import annotations
 
