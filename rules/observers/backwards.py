@@ -53,7 +53,7 @@ LEAST = 100.0
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield the totals that fell, the largest part of their value first."""
+    """Yield the totals that fell, those that lost the largest part of their value first."""
     keys = [*PLACE_COLUMNS[:3], "grp", "item", "name"]
     value = pl.col("value")
     rows = case.scan("counters", [*keys, "clock", "line_no", "t_local", "mode", "value"], value.is_finite())
@@ -102,7 +102,7 @@ def _same_lines(case: CaseTables, fell: Sequence[Mapping[str, Any]]) -> dict[Pla
 
 
 def _others(row: Mapping[str, Any], same: Mapping[Place, Mapping[str, float]]) -> str | None:
-    """Return what the other totals on the same two lines did: whether this one alone is wrong."""
+    """Describe how other totals on the same two lines changed, which shows whether only this one is wrong."""
     before, after = (
         same.get((row["artifact_id"], row["grp"], row["item"], row[c]), {}) for c in ("line_before", "line_no")
     )

@@ -75,7 +75,7 @@ def of_tables(verb: str | None) -> bool:
 
 
 def chains(listing: Sequence[Waiting]) -> Iterator[Sighting]:
-    """Yield for whom sessions wait: roots first, then those between that hold up several."""
+    """Yield the sessions that others wait for: first the roots, then blockers that wait themselves."""
     by_sid = {one.sid: one for one in reversed(listing)}
     waiting: dict[str, list[Waiting]] = {}
     for one in listing:
@@ -92,7 +92,7 @@ def chains(listing: Sequence[Waiting]) -> Iterator[Sighting]:
 
 
 def _behind(holder: str, waiting: Mapping[str, Sequence[Waiting]]) -> list[Waiting]:
-    """Return all sessions that wait for a session, also through others; each once, though they wait in a circle."""
+    """Return all sessions that wait for a session directly or through others, each once even in a circle."""
     found: dict[str, Waiting] = {}
     open_ = [holder]
     while open_:
@@ -144,9 +144,10 @@ def _held_up(
 
 
 def _seen(tree: Sequence[Waiting], own: Waiting | None) -> tuple[Seen, ...]:
-    """Return what names the lock: the event (`Lock:` names none), else a statement that wants a whole table, else its class of waits.
+    """Return the names of the lock for signatures; none for a few short waits, which are normal.
 
-    Two sessions that wait for less than a second are how locks work: nothing is named.
+    The first that is known counts: the wait event (`Lock:` alone names none), a statement that wants a whole table,
+    reads behind a session, the class of the wait.
     """
     waits = [one.wait_s for one in tree if one.wait_s is not None]
     if len(tree) < MANY and waits and max(waits) < LOCKED_S:
@@ -166,7 +167,7 @@ def _seen(tree: Sequence[Waiting], own: Waiting | None) -> tuple[Seen, ...]:
 
 
 def _cut(lines: Sequence[Lines]) -> tuple[Lines, ...]:
-    """Return each line once, of all together at most `MOST_LINES`."""
+    """Return each line once, at most `MOST_LINES` in all."""
     found: list[Lines] = []
     for one in {(x.line_from, x.role): x for x in lines}.values():
         room = MOST_LINES - sum(x.line_to - x.line_from + 1 for x in found)

@@ -74,7 +74,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _bundles(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield what stands out of each bundle: its mode begins the next one."""
+    """Yield what stands out in each bundle; a row with a mode begins the next bundle."""
     links: list[Link] = []
     mode = ""
     for row in rows:

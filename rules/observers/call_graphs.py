@@ -42,7 +42,7 @@ STARTS = (
 
 
 def callers(case: CaseTables) -> Iterator[Sighting]:
-    """Yield functions with half of the samples in what they call, the narrowest of each listing."""
+    """Yield functions with half of the samples or more in their callees, of each listing those with the fewest."""
     group = [*PLACE_COLUMNS, "part", "event"]
     both = pl.col("pct").is_between(HALF_PCT, 100) & pl.col("self_pct").is_between(0, ITSELF_PCT)
     rows = case.scan("profile_symbols", [*group, "line_no", "line_end", "pct", "self_pct", "symbol"], both)
@@ -69,7 +69,7 @@ def callers(case: CaseTables) -> Iterator[Sighting]:
             **place(row),
             against="half of the profile",
             against_value=HALF_PCT,
-            # What it calls is told with its own part; the place above it weighs half.
+            # Its callee has a sighting of its own, so this caller gets half the weight.
             share=row["pct"] / 200,
             seen=names_of(row["symbol"]),
         )

@@ -44,7 +44,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _validities(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield beginning and end of each validity; an end without a beginning is told by another line already, or by none."""
+    """Yield begin and end of each validity. An end without a begin near it is left out: another line may repeat it."""
     begins = [r for r in rows if r["name"] == NOT_BEFORE and r["num"] is not None]
     for end in rows:
         if end["name"] != NOT_AFTER or end["num"] is None:

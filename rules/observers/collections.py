@@ -266,7 +266,7 @@ def _full(rows: pl.LazyFrame) -> Iterator[Sighting]:
         held = sorted(row["last"], key=lambda r: -r["line_no"])
         parts = [max(r["heap_part"] or 0.0, r["old_part"] or 0.0) for r in held[:AGAIN]]
         top = held[0]
-        # Where the line tells what may be used at most, a collection in vain says that no more is to be had.
+        # If the line prints the maximum size, one collection that frees nothing is enough: the heap cannot grow.
         full = min(parts) >= FULL and (len(parts) == AGAIN or top["vain"])
         old = (top["old_part"] or 0.0) > (top["heap_part"] or 0.0)
         what = "the old generation" if old else "the heap"

@@ -139,6 +139,6 @@ def _sighting(
 
 
 def _quick(command: str, totals: dict[str, dict[str, Any]]) -> str:
-    """Return what the command took that was called most often of the others."""
+    """Return in words the time of one command: in all and per call."""
     calls, seconds = totals["calls"]["value"], totals["usec"]["value"] / 1e6
     return f"{command} took {figure(seconds, 's')} in {calls:,.0f} calls, {figure(seconds / calls, 's')} each"

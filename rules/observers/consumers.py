@@ -179,14 +179,14 @@ def _totals(case: CaseTables) -> pl.LazyFrame:
 def _largest(
     rows: pl.LazyFrame, column: str, of: str, unit: str, least: float | None, part: float | None
 ) -> Iterator[Sighting]:
-    """Yield the largest of each artifact by the median of its samples; `share` is its part of all that is listed."""
+    """Yield the process with the largest median of each artifact; `share` is its part of the sum of all listed."""
     key = [*PLACE_COLUMNS, "pid", "who"]
     # A program of its own has pages; ps puts the names of those that have none in brackets.
     kernels = pl.col("who").str.contains(KERNEL) | ((pl.col("rss_kb") == 0) & (pl.col("vsz_kb") == 0))
     kernels = (kernels & ~pl.col("state").fill_null("").str.starts_with("Z")).fill_null(value=False).alias("kernels")
     value = pl.col(column)
     of_machine = 100.0 * pl.col("rss_kb") / pl.col("machine_kb") if part else pl.lit(None, pl.Float64)
-    if unit != "%":  # whoever asked picked the rest, so the part of the lister itself says nothing
+    if unit != "%":  # the listing may be filtered, so the part of the listing program itself proves nothing
         lister = pl.col("who").is_in(LISTERS).fill_null(value=False) & (pl.col("mem_pct").fill_null(0.0) < 100 * HOLDS)
         rows = rows.filter(~kernels & ~lister)
     each = (
@@ -281,7 +281,7 @@ def _largest(
 
 
 def _busy(row: Mapping[str, Any]) -> Iterator[Seen]:
-    """Yield that a thread of the kernel is busy, or that a process fills a processor whose name tells nothing of its work."""
+    """Yield the event for a busy kernel thread, or for a process that fills a processor and is otherwise unknown."""
     process: Seen = {"process": str(row["who"])}
     if row["kernels"]:
         yield {"event": "kernel-thread-busy"}
@@ -290,13 +290,13 @@ def _busy(row: Mapping[str, Any]) -> Iterator[Seen]:
 
 
 def _alike(row: Mapping[str, Any], took: str, unit: str) -> str:
-    """Return what processes of one program that use about as much have in common."""
+    """Return a sentence on several processes of one program that use about the same amount."""
     children = f", all children of process {row['parents'][0]}" if len(row["parents"]) == 1 else ""
     return f"{row['alike']:,} processes of {row['who']} {took.replace('holds', 'hold')} {figure(row['together'], unit)} together{children}"
 
 
 def _counted(rows: pl.LazyFrame, by: list[str], least: int, subject: str, says: str) -> Iterator[Sighting]:
-    """Yield how many processes a sample lists at most, of one kind."""
+    """Yield the largest number of processes of one kind in any sample, if it is at least `least`."""
     keys = [*PLACE_COLUMNS, *by]
     found = (
         rows.group_by(*keys, "sample")

@@ -44,13 +44,13 @@ NAMED = 4
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield calls that wait or look and are nearly all of a table, then once per table what it does not count."""
+    """Yield calls that only wait or look and make up nearly all of a table, then per table what it does not count."""
     yield from _alone(case)
     yield from _uncounted(case)
 
 
 def _alone(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the calls that wait or look and are nearly all that is made."""
+    """Yield calls that only wait or look and make up nearly all calls of a table."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "section", "pid", "name", "n", "errors"]
     rows = case.scan("syscall_totals", columns, pl.col("n") > 0)
     all_ = pl.col("n").sum().over("artifact_id", "part", "pid", "section")

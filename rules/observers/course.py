@@ -137,7 +137,7 @@ def _course(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _set_by_calls(case: CaseTables) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
-    """Return by place what calls of a trace set: each call and argument once, with its number and first line."""
+    """Return place -> calls that set something; equal calls once, with their number and first line."""
     name, args = pl.col("name"), pl.col("args").fill_null("")
     sets = (
         name.is_in(SETTERS)
@@ -214,7 +214,7 @@ def _left_open(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _kept(row: dict[str, Any], path: Any) -> Sighting:
-    """Return the sighting of the descriptors of a process that stay open, most of which are of `path` if any is known."""
+    """Return the sighting of a process's descriptors that stay open; `path` is what most of them refer to, if known."""
     who = f"process {row['pid']}" if row["pid"] is not None else "a process"
     most = f", most of {path}" if path else ""
     return Sighting(

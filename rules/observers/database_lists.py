@@ -396,7 +396,7 @@ def _named_lock(one: Listed, mode: str) -> tuple[Seen, ...]:
 
 
 def _blocked(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield who is waited for, with how many wait, and since when."""
+    """Yield the sessions that others wait for, with the number of waiting sessions and since when."""
     columns = [n for n in (*sorted(WAITS_FOR), "blk") if n in names]
     if not columns or not names & set(WHO):
         return
@@ -438,10 +438,10 @@ def _clock(text: str) -> float | None:
 
 
 def _flagged(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield the sessions that wait for a lock (`waiting` of PostgreSQL before 9.6), with the statement that waits for longest.
+    """Yield sessions that wait for a lock (column `waiting`, PostgreSQL before 9.6) and the longest waiting statement.
 
-    Locks of PostgreSQL are given in the order in which they are asked for: reads that began to wait behind a statement
-    that wants a whole table wait for that one.
+    PostgreSQL grants locks in the order of the requests: reads that began to wait after a statement that wants a whole
+    table wait for that statement.
     """
     start = next((n for n in ("query_start", "xact_start") if n in names), None)
     if "waiting" not in names or start is None or not names & {"state", "query", "current_query", "substr", "left"}:
@@ -450,7 +450,7 @@ def _flagged(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
     running = [one for one in listing if one.of["waiting"].strip().lower() in ("f", "false")]
     if not waiting:
         return
-    waiting.sort(key=lambda one: one.of[start])  # of one server and zone, so that the text sorts as the time does
+    waiting.sort(key=lambda one: one.of[start])  # times of one server and zone: their texts sort by time
     first = waiting[0]
     verbs = {id(one): verb((one.first((*STATEMENTS, "substr", "left")) or ("", ""))[1]) for one in waiting}
     what = verbs[id(first)]
@@ -592,7 +592,7 @@ def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
 
 
 def _counted_waits(event: str, counts: str, listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield the waits in which most sessions or samples are; those without a wait are on a processor."""
+    """Yield the waits with most sessions or samples; those without a wait event run on a processor."""
     counted: list[tuple[float, str, Listed]] = []
     whole = 0.0
     for one in listing:
@@ -866,7 +866,7 @@ def _unread(lag: float, one: Listed) -> tuple[float, str]:
 
 
 def _queues(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield the longest queue of each sort, and what was refused."""
+    """Yield the longest queue of each kind, and refused or dropped entries."""
     if len(names & QUEUED_IN) < 2 and not (names >= {"name", "messages"} or names >= {"message_type", "dropped"}):
         return
     for column, does in QUEUES.items():
@@ -900,7 +900,7 @@ def _queues(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighti
 
 
 def _waits_for_whom(column: str, most: float, one: Listed) -> str | None:
-    """Return the name of what the row of the longest queue waits for, where the listing itself says it; else None."""
+    """Return the event that explains the longest queue, None if the listing does not show what it waits for."""
 
     def has(name: str) -> float | None:
         return figure_of(one.of.get(name))
@@ -926,7 +926,7 @@ def _waits_for_whom(column: str, most: float, one: Listed) -> str | None:
 
 
 def _slots(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield replication slots that nobody reads: the server keeps its log for them, however much that becomes."""
+    """Yield replication slots that nobody reads: the server keeps its log for them without a limit."""
     if not names >= {"slot_name", "active"}:
         return
     unused = [one for one in listing if one.of["active"].strip().lower() in ("f", "false", "no")]
@@ -984,7 +984,7 @@ def _dead(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting
 
 
 def _limits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield how far limits were used."""
+    """Yield for each limit how much of it was used at most."""
     if not names >= {"resource_name", "limit_value"} or not names & {"max_utilization", "current_utilization"}:
         return
     for one in listing[:40]:
@@ -1005,7 +1005,7 @@ def _limits_of_oracle(case: CaseTables) -> Iterator[Sighting]:
 def _limit(
     row: Mapping[str, Any], name: str, used: float | None, peak: float | None, limit: float | None
 ) -> Iterator[Sighting]:
-    """Yield the most that was ever used of a limit; near it is told elsewhere too, far from it is a measure."""
+    """Yield the largest use of a limit; a use far below the limit is a normal measure."""
     known = [v for v in (used, peak) if v is not None and 0 <= v < UNLIMITED]
     if limit is None or not 0 < limit < UNLIMITED or not known or max(known) <= 0:
         return
@@ -1073,7 +1073,7 @@ def _plan(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting
 
 
 def _sessions(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield how many sessions of a listing that no format knows are in the same state, of whom and from where."""
+    """Yield the number of sessions in the same state, with user and client, for a listing that no format knows."""
     state = next((n for n in ("state", "status", "command", "event", "wait_event") if n in names), None)
     if state is None or not names & {"sid", "spid", "session_id", "pid", "id"} or not names & OF_DATABASES:
         return

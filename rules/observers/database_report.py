@@ -106,7 +106,7 @@ def _waiting(of: Figures) -> Iterator[Sighting]:
 
 
 def _parses(of: Figures) -> Iterator[Sighting]:
-    """Yield what the time of parses was, and how many executions needed one."""
+    """Yield how much of the parse time was processor time, and how many executions needed a parse."""
     cpu = of.get("instance efficiency parse cpu to parse elapsed %")
     if cpu is None or not 0 < cpu["value"] <= 100:
         return

@@ -92,7 +92,7 @@ AROUND = 2**31
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield how many sessions of a database do or wait for the same, and those that were left one by one."""
+    """Yield groups of sessions with the same state and wait event, blockers, and sessions left at regular intervals."""
     key = [*PLACE_COLUMNS, "state", "event"]
     columns = [*key, "line_no", "line_end", "sid", "db_user", "db_name", "program", "machine", "last_call_s", "xmin"]
     columns += ["blocked_by", "wait_class", "wait_s", "verb", "xact_text"]
@@ -144,7 +144,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _chains(rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield for whom the sessions of each listing wait, where it names their blockers."""
+    """Yield the blockers of each listing that names for each session which one it waits for."""
     listed = rows.filter((pl.col("blocked_by").is_not_null().any()).over("artifact_id") & pl.col("sid").is_not_null())
     for _, part in (
         listed.head(MOST_SESSIONS)
@@ -195,7 +195,7 @@ def _behind_sleepers(rows: pl.LazyFrame) -> Iterator[Sighting]:
 
 
 def _oldest_transaction(rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield which listed session has the oldest transaction. How old it is, only the time of the listing would tell."""
+    """Yield the listed session with the oldest transaction. Its age is unknown without the time of the listing."""
     open_ = rows.filter(pl.col("xact_text").str.contains(r"^[0-9]{4}-[0-9]{2}-[0-9]{2} "))
     made = (
         open_.group_by(PLACE_COLUMNS)
@@ -246,22 +246,22 @@ def _waiting(row: Mapping[str, Any]) -> Waiting:
 
 
 def _rests(row: Mapping[str, Any]) -> bool:
-    """Return whether sessions of a state or event have nothing to do."""
+    """Return whether sessions in this state or wait event are idle."""
     if re.fullmatch(RESTING, row["state"] or "", re.IGNORECASE) or _background(row):
         return True
     return any(one.strength == "idle" for one in recognise(event=row["event"])[:1]) if row["event"] else False
 
 
 def _background(row: Mapping[str, Any]) -> bool:
-    """Return whether sessions are background workers of PostgreSQL at rest: they have no state and wait for their own work."""
+    """Return whether sessions are idle background workers of PostgreSQL: no state, and a wait for their own work."""
     return not row["state"] and re.fullmatch(AT_WORK, row["event"] or "") is not None
 
 
 def _waits_outright(row: Mapping[str, Any]) -> bool:
-    """Return whether an event names a lock outright and sessions wait for it long enough, or many of them.
+    """Return whether sessions wait long, or many of them wait, for an event that signatures name outright as a lock.
 
-    Another event that is named outright (a write of the log, a latch) stands out where many wait for it and long enough:
-    in a moment's listing of a busy server some always do.
+    For another event that is named outright (a write of the log, a latch), many sessions must wait long: on a busy
+    server some always wait for it.
     """
     if not row["event"] or _rests(row):
         return False
@@ -313,7 +313,7 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
 
 
 def _doing(row: Mapping[str, Any]) -> str:
-    """Return what sessions do in words. The state of a thread of MySQL (the column event) is work unless it says that it waits."""
+    """Describe what sessions do. The event of MySQL is a thread's state, which is work unless it says `Waiting for`."""
     if _background(row):
         return f"at rest in {row['event']}, as background workers are"
     event = row["event"]
@@ -327,7 +327,7 @@ def _holds(row: Mapping[str, Any]) -> bool:
 
 
 def _cited(row: Mapping[str, Any], first: int | None) -> tuple[Lines, ...]:
-    """Return the lines of sessions that are alike, of all together at most `MOST_LINES`; `first` is the line to begin with."""
+    """Return the lines of a group of sessions, at most `MOST_LINES` in all, beginning with line `first`."""
     found: list[Lines] = []
     for of in sorted(row["lines"], key=lambda line: line["line_no"] != first):
         room = MOST_LINES - sum(x.line_to - x.line_from + 1 for x in found)
@@ -338,7 +338,7 @@ def _cited(row: Mapping[str, Any], first: int | None) -> tuple[Lines, ...]:
 
 
 def _old_view(row: Mapping[str, Any]) -> str | None:
-    """Return which of the sessions has the oldest view of the rows, None if its age is usual."""
+    """Describe the session with the oldest view of the rows (`xmin`); None if its age is usual."""
     of = row["oldest"]
     behind = of["newest"] - of["xmin"] if of["xmin"] is not None else 0
     if not 0 < behind < AROUND or (behind < BEHIND and not _holds(row)):
@@ -351,7 +351,7 @@ def _old_view(row: Mapping[str, Any]) -> str | None:
 
 
 def _longest(row: Mapping[str, Any]) -> Sighting:
-    """Return the session that has been in its state for longest; how long that is normal depends on the state."""
+    """Return the sighting of the session that is longest in its state; what is normal depends on the state."""
     who = f"Session {row['longest_sid']}" if row["longest_sid"] is not None else "A session"
     state = row["state"] if _holds(row) else row["event"] or row["state"]
     line = row["longest_line_no"]
@@ -373,7 +373,7 @@ def _longest(row: Mapping[str, Any]) -> Sighting:
 
 
 def _step(times: list[float] | None) -> float | None:
-    """Return the step in seconds between sessions that were left one by one, None if they were not.
+    """Return the interval in seconds at which sessions were left one after the other; None if it is not regular.
 
     >>> _step([40.0, 100.0, 160.1, 220.0, 340.0, 400.0]), _step([1.0, 2.0, 3.0, 4.0, 5.0])
     (60.0, None)

@@ -83,7 +83,7 @@ def _left(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _horizon(rows: Iterable[dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
-    """Return in words up to which transaction rows are removed, and the line that says so."""
+    """Describe the oldest transaction whose rows a vacuum had to keep, with the row that says so; None if none does."""
     for row in rows:
         if (made := HORIZON.search(row["text"])) is None:
             continue

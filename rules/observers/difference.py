@@ -128,7 +128,7 @@ OWNER = pl.when(pl.col("host").is_null()).then("artifact_id").alias("owner")
 def _comparable(
     case: CaseTables, table: str
 ) -> Iterator[tuple[str, list[str], Callable[[pl.LazyFrame], pl.LazyFrame]]]:
-    """Yield what is compared in this table, phases or hosts: what, the keys within which, and a choice of rows."""
+    """Yield (column to compare, phase or host; keys within which it is compared; filter of the rows) for a table."""
     places = case.scan(table, ["artifact_id", "host", "phase"]).unique().collect(engine="streaming").with_columns(OWNER)
     phases = places.filter(pl.col("phase").is_not_null())
     several = phases.group_by("host", "owner").agg(pl.col("phase").n_unique().alias("n")).filter(pl.col("n") > 1)
@@ -202,7 +202,7 @@ def _quartiles(
 
 
 def _differing(made: pl.DataFrame, keys: Sequence[str], what: str) -> Iterator[tuple[float, Sighting]]:
-    """Yield ratio and sighting of the two most different places of each measure."""
+    """Yield ratio and sighting of the lowest and the highest phase or host of each measure, if they clearly differ."""
     made = made.sort(*keys, "top_line_no", nulls_last=True)
     for _, held in made.group_by([*keys, "measure", "who"], maintain_order=True):
         places = held.sort("q0.50", maintain_order=True).to_dicts()

@@ -40,9 +40,9 @@ ATTRIBUTES = "ATTRIBUTE_NAME"
 
 @dataclass(frozen=True)
 class Count:
-    """What an attribute counts, in words behind 1 and behind more, its event for signatures, and its share.
+    """What an attribute counts (in words for one and for more), its event for signatures, and its share.
 
-    What is unreadable now weighs most; what once happened over the life of a disk says little about today.
+    Sectors that are unreadable now weigh most; totals over the life of a disk say little about today.
     """
 
     one: str
@@ -116,7 +116,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _of_nvme(case: CaseTables) -> Iterator[Sighting]:
-    """Yield what a health log of NVMe counts that is not as it should be; the general reader reads its lines."""
+    """Yield figures of an NVMe health log that show a fault; the general reader has read its lines."""
     name = pl.col("name").str.to_lowercase().str.replace_all(r"[ _]+", "_")
     ours = name.is_in([*NVME, SPARE, SPARE_LEAST])
     said = pl.col("value").cast(pl.String)
@@ -129,7 +129,7 @@ def _of_nvme(case: CaseTables) -> Iterator[Sighting]:
     ]
     for _, part in pl.concat(listed).group_by("artifact_id", "part", maintain_order=True):
         rows = {r["name"]: r for r in part.sort("line_no", descending=True).to_dicts()}
-        # One of these names alone may be any program's.
+        # A single one of these names may come from any program.
         if not rows.keys() & {"critical_warning", SPARE} or len(rows) < 2:
             continue
         values = {n: v for n, r in rows.items() if (v := _whole(r["value"])) is not None}

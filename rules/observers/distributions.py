@@ -69,7 +69,7 @@ KEYS = [*PLACE_COLUMNS, "part", "agg", "key1", "key2", "unit"]
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield the distributions, those with most of their sum far out first."""
+    """Yield the distributions, those with the largest part of their sum in far values first."""
     columns = ["line_no", "t_local", "lo", "hi", "n"]
     rows = case.scan("hist", [*KEYS, *columns, "cumulative"], pl.col("n") > 0)
     single = ~pl.col("cumulative").fill_null(value=False) & pl.col("lo").is_finite()

@@ -99,11 +99,11 @@ def _loops(
     event: str,
     least: int = 0,
 ) -> Iterator[Sighting]:
-    """Yield the threads that do hardly anything but polls that are `futile`, with at least `least` other calls."""
+    """Yield threads whose calls are nearly all `futile` polls; `least` is the minimum number of their other calls."""
     name, line = pl.col("name"), pl.col("line_no")
     at_end = name.is_in(READ_NAMES) & (pl.col("ret") == 0) & pl.col("err").is_null()
     nothing = name.is_in(NOTHING) | pl.col("err").is_in(["EAGAIN", "EWOULDBLOCK"]).fill_null(value=False)
-    nothing |= at_end.fill_null(value=False)  # the end of what can be read comes again as well
+    nothing |= at_end.fill_null(value=False)  # a read at the end of a file brings nothing either
     key = [*PLACE_COLUMNS, "pid", "lwp"]
     found = (
         case.scan("syscalls", [*key, "line_no", "t_local", "name", "args", "ret", "err"], name.is_not_null())

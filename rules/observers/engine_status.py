@@ -90,7 +90,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _vacuums(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield what workers of autovacuum do; one against wraparound does not give way to a session that wants the table."""
+    """Yield running autovacuums; one that prevents wraparound does not give way to a session that wants the table."""
     known = [(row, found) for row in rows if (found := _VACUUM.search(row["cells"][0] or ""))]
     for row, found in sorted(known, key=lambda x: "wraparound" not in x[1][0])[:TOLD]:
         firm = "wraparound" in found[0]

@@ -97,7 +97,7 @@ def _grouped(events: Iterable[Event], *names: str) -> Iterator[tuple[str, list[E
 
 
 def _disks(events: Sequence[Event]) -> Iterator[Sighting]:
-    """Yield disks whose middle read or write is late, as `distributions` does of their histograms."""
+    """Yield disks whose median read or write is slow, with the bound that `distributions` has for histograms."""
     least, _, name = LATE["block device I/O"]
     for disk, held in _grouped(events, "DISK"):
         late = [e for e in held if e.s >= least]

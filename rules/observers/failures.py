@@ -184,8 +184,8 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _with_reports(case: CaseTables, rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the line `report` in which the process of each error wrote of one within the next lines; NULL for none."""
-    # A trace of one process names none.
+    """Add `report`: the line soon after an error in which its process writes an error message; NULL if none."""
+    # A trace of a single process prints no pid.
     whose = pl.col("pid").fill_null(-1)
     pids = whose.is_in(rows["pid"].fill_null(-1).unique().implode())
     writes = pl.col("name").str.contains("^(?:p?write(?:64|v)?|send(?:to|msg)?)$")
@@ -305,7 +305,7 @@ def _ends(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _exit_calls(case: CaseTables, ends: pl.DataFrame) -> dict[tuple[int, int], tuple[Lines, ...]]:
-    """Return the call by which each of these processes ended on its own, by artifact and process."""
+    """Return (artifact, pid) -> line of the exit call, for those processes that exited by themselves."""
     pids = ends.filter(pl.col("event") == "exited")["pid"].drop_nulls().unique().to_list()
     if not pids:
         return {}

@@ -109,7 +109,7 @@ def _stopped(row: Mapping[str, Any], listed: Sequence[Mapping[str, Any]]) -> Sig
 
 
 def _passed(row: Mapping[str, Any], listed: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rule in front of it, of the same chain, that counted most packets: what came there and was not stopped."""
+    """Return the nearest rule before this one in its chain that let packets pass, as a list of at most one row."""
     chain = _chain(row["item"])
     others = [r for r in listed if not r["stops"] and (r["packets"] or 0) > 0 and _chain(r["item"]) == chain]
     nearest = [r for r in others if r["line_no"] < row["line_no"]]
@@ -121,7 +121,7 @@ def _chain(item: str) -> str:
 
 
 def _rule(row: Mapping[str, Any]) -> str:
-    """Return a rule without its chain."""
+    """Return the text of a rule without its chain."""
     return re.sub(r"^.*? (?=rule |policy)", "", row["item"])
 
 

@@ -80,7 +80,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _lines(stretches: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the lines of notes; the last of a note that was cut is left out."""
+    """Yield the single lines of notes, without the last line of a note whose text was cut off."""
     for row in stretches.sort("artifact_id", "line_no").iter_rows(named=True):
         texts = str(row["text"]).split("\n")
         whole = len(texts) == row["line_end"] - row["line_no"] + 1 and len(str(row["text"])) < CUT

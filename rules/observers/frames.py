@@ -55,9 +55,9 @@ ON_THE_WAY = re.compile(
 
 
 def names_of(frame: str, kernel: bool | None = None) -> tuple[Seen, ...]:
-    """Return by which names signatures may know a function: of the kernel, of a program, or both if that is open.
+    """Return the names of a function for signatures: as one of the kernel, of a program, or both if that is unknown.
 
-    Of a variant that the compiler made (`sum_events.isra.2`), the name of the function follows.
+    For a variant made by the compiler (`sum_events.isra.2`), the name of the function itself follows.
     """
     name = bare(frame)
     made: list[Seen] = []
@@ -73,9 +73,9 @@ _ENTRY = re.compile("|".join(ENTRY.split()), re.IGNORECASE)
 
 
 def names_of_leaf(frame: str, kernel: bool | None = None) -> tuple[Seen, ...]:
-    """Return by which names signatures may know the function that has samples itself.
+    """Return the names for signatures of a function that has samples itself.
 
-    The way into the kernel is an event of its own there, unless a signature names the function as more than a way.
+    An entry function of the kernel is also the event `syscall-entry`, unless a signature names a mechanism for it.
     """
     names = names_of(frame, kernel)
     found = known(names)
@@ -99,9 +99,10 @@ ASKED_CALLERS = 2
 
 
 def callers_first(frames: Iterable[str]) -> list[str]:
-    """Return functions of the kernel, leaf first, with the callers of a sleeping lock or event before it.
+    """Return kernel functions, leaf first, but the callers of a sleeping lock or event before its own functions.
 
-    Everybody passes through the lock; whose lock it is says its caller, if a signature knows one of the nearest.
+    This is done if signatures know one of the nearest callers: every waiter passes through the functions of the lock,
+    and only their caller shows whose lock it is.
     """
     held = list(frames)
     above = [f for f in held if not ON_THE_WAY.fullmatch(SUFFIX.sub("", f))]
@@ -110,7 +111,7 @@ def callers_first(frames: Iterable[str]) -> list[str]:
 
 
 def idle_reason(seen: Iterable[Seen]) -> str | None:
-    """Return why a place is idle: the nearest signature that says more than a remark is one of idleness."""
+    """Return why a place is idle, None if it is not: the nearest signature beyond a remark decides."""
     for one in seen:
         for found in recognise(**one):
             if found.strength == "idle":
@@ -123,8 +124,8 @@ def idle_reason(seen: Iterable[Seen]) -> str | None:
 def moments(case: CaseTables) -> pl.LazyFrame:
     """Return the artifacts and parts whose stacks were taken at one moment: no event, and each stack counts once.
 
-    The general reader's stacks without an event are those of dumps, whatever their number. A stack of a listing with a line for each
-    frame needs no thread to be one.
+    Stacks of the general reader without an event come from dumps, whatever their number. A stack listed with one frame
+    per line counts even without a thread.
     """
     stacks = case.scan(
         "profile_stacks",

@@ -206,7 +206,7 @@ def _gprof_as_flat(cells: Sequence[str]) -> list[str]:
 
 
 def _callgrind_as_flat(cells: Sequence[str]) -> list[str]:
-    """Return a row of callgrind_annotate so: instructions, their part, and the function without its file.
+    """Return a row of callgrind_annotate as pprof would print it: instructions, their share, function without its file.
 
     >>> _callgrind_as_flat(["5,411,229 (59.33%)", "./src/sort.c:compare_keys [/srv/app]"])
     ['5,411,229', '59.33%', '', '5,411,229', '59.33%', 'compare_keys']
@@ -279,7 +279,7 @@ OF_FUNCTIONS = (FLAT, CALLS, TICKS, PARENTS, *AS_FLAT)
 
 
 def _heads(case: CaseTables) -> dict[tuple[int, int], dict[str, tuple[int, str]]]:
-    """Return line and value of type and duration that the head of a profile of pprof names, by artifact and part."""
+    """Return (artifact, part) -> line and value of `Type` and `Duration` in the head of a pprof profile."""
     columns = ["artifact_id", "part", "line_no", "name", "value"]
     named = case.scan("params", columns, pl.col("name").is_in(["Type", "Duration"])).head(1000).collect()
     made: dict[tuple[int, int], dict[str, tuple[int, str]]] = {}
@@ -325,7 +325,7 @@ def _made(
 
 
 def _flat(rows: Sequence[dict[str, Any]], head: dict[str, tuple[int, str]]) -> Iterator[Sighting]:
-    """Yield functions of pprof by their own part, those that have much with what they call, and how busy the program was."""
+    """Yield functions of a pprof list with a large share, own or with callees; if none has, the largest as normal."""
     kind = head.get("Type", (0, ""))[1]
     of = TYPES.get(kind, "of the samples")
     order = sorted(rows, key=lambda r: -max(_number(r["cells"][1]), _number(r["cells"][4])))
@@ -403,9 +403,9 @@ def _same_work(rows: Sequence[dict[str, Any]], of: str) -> Iterator[Sighting]:
 
 
 def _filling(one: Sighting, pct: float) -> Sighting:
-    """Return a function that has half (`pct`) of a profile that fills a processor as one that does so, if nothing else knows it.
+    """Mark a function that fills a processor: it has half (`pct`) of the profile and no known mechanism of its own.
 
-    A lock, a copy or a collector is told as such; what is left is the program's own work.
+    A lock, a copy or a collector keeps its mechanism; all other functions are the program's own work.
     """
     known = {found.mechanism for seen in one.seen for found in recognise(**seen) if found.mechanism}
     if pct < 100 * HALF or one.idle or known - {"program-compute"}:
@@ -414,7 +414,7 @@ def _filling(one: Sighting, pct: float) -> Sighting:
 
 
 def _function(row: dict[str, Any], of: str, cpu: bool) -> Sighting | None:
-    """Return what one function of pprof has, None if that is little or nearly all passes through it."""
+    """Return the sighting of one pprof function; None if its share is small, or nearly everything passes through it."""
     name = row["cells"][5].removesuffix(" (inline)").removesuffix(" (partial-inline)")
     own, below = _number(row["cells"][1]), _number(row["cells"][4])
     seen = names_of(name, False)
@@ -436,7 +436,7 @@ def _function(row: dict[str, Any], of: str, cpu: bool) -> Sighting | None:
 
 
 def _python(name: str) -> tuple[Seen, ...]:
-    """Return by which names signatures may know a function that cProfile prints.
+    """Return the names for signatures of a function as cProfile prints it.
 
     >>> _python("{posix.stat}"), _python("/usr/lib/python3/json/decoder.py:353(raw_decode)")
     (({'symbol': 'stat'},), ({'symbol': 'raw_decode (decoder.py)'},))
@@ -452,7 +452,7 @@ def _python(name: str) -> tuple[Seen, ...]:
 
 
 def _calls(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield functions of Python by their own time, and those that took long each of many times."""
+    """Yield Python functions by their own time, and those that took long in each of many calls."""
     own = [_number(r["cells"][1]) for r in rows]
     whole = max([sum(own), *(_number(r["cells"][3]) for r in rows)], default=0.0)
     if whole < LEAST_S:
@@ -487,7 +487,7 @@ def _calls(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
 
 
 def _ticks(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield the collector's part of a summary, or functions of a list of V8."""
+    """Yield the collector's share from a summary of V8, or the top functions of a list of V8."""
     summary = [r for r in rows if r["cells"][3] in SUMMARY]
     if len(summary) < 2:
         for row in sorted(rows, key=lambda r: -_number(r["cells"][1]))[:TOLD]:
@@ -522,7 +522,7 @@ def _ticks(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
 
 
 def _tops(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield the functions of the outermost level of a list of callers: the percentages of the others are those of their callee."""
+    """Yield the functions on the outer level of a list of callers; inner levels have percentages of their callee."""
     outermost = [r for r in rows if not r["cells"][2].startswith(" ")]
     for row in sorted(outermost, key=lambda r: -_number(r["cells"][1]))[:TOLD]:
         yield from _top(row)

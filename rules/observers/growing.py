@@ -134,7 +134,7 @@ def _levels(case: CaseTables, table: str, by: list[str]) -> Iterator[Sighting]:
 
 
 def _commands(case: CaseTables) -> Iterator[Sighting]:
-    """Yield numbers that the same command printed again and that were higher: who asks twice wants to know whether it rises."""
+    """Yield numbers that were higher when the same command was run again."""
     keys = [*PLACE_COLUMNS[:3], "name"]
     rows = case.scan(
         "counters", [*PLACE_COLUMNS, "grp", "name", "line_no", "t_local", "value"], pl.col("grp") == COMMAND

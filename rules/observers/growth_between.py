@@ -89,7 +89,7 @@ def _counters(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _processes(case: CaseTables) -> Iterator[Sighting]:
-    """Yield what differs between consecutive listings of one host; a listing is the last sample of an artifact."""
+    """Yield changes of processes between consecutive listings of a host: the last samples of its artifacts."""
     known = (
         pl.col("host").is_not_null()
         & pl.col("pid").is_not_null()
@@ -129,7 +129,7 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _memory(case: CaseTables) -> Iterator[Sighting]:
-    """Yield memory that cannot be given back and is much more than in the artifact before of the same host."""
+    """Yield unreclaimable memory that grew much since the previous artifact of the same host."""
     keys = ["host", "phase", "name"]
     value, before = pl.col("value"), pl.col("value_before")
     columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value", "unit"]
@@ -222,7 +222,7 @@ def _grown(earlier: pl.DataFrame, later: pl.DataFrame) -> Iterator[Sighting]:
             seen=({"counter": "ps.rss_kb"},),
         )
     used, span = pl.col("cpu_time_s") - pl.col("cpu_time_s_before"), pl.col("t_local") - pl.col("t_local_before")
-    # Times of two clocks tell no span; a clock of its own is NULL where a listing has no time.
+    # Times of two clocks give no span; a listing without times has no clock (NULL).
     timed = both.filter(pl.col("clock") == pl.col("clock_before")).with_columns(used.alias("used"), span.alias("span"))
     busy = timed.filter((pl.col("span") > 1) & (pl.col("used") >= BUSY * pl.col("span")) & pl.col("used").is_finite())
     for row in busy.sort("used", descending=True).head(5).iter_rows(named=True):

@@ -49,10 +49,10 @@ SHARE = 1.0
 
 
 def doubtful(case: CaseTables) -> pl.DataFrame:
-    """Return the figures that cannot be right: artifact_id, line_no, series, elapsed_s, why, by_s, by_line, in order.
+    """Return impossible figures, in line order: artifact_id, line_no, series, elapsed_s, why, by_s, by_line.
 
-    `why` is `real` (longer than the command, which took `by_s` by line `by_line`), `over` (a counter that ran over, by a figure
-    of the same request) or `order` (after the end of the request).
+    `why` is `real` (longer than the command, which took `by_s` according to line `by_line`), `over` (a counter that
+    overflowed, shown by another figure of the request) or `order` (later than the end of the request).
     """
     curl = pl.col("series").str.contains(CURLS).fill_null(value=False)
     columns = [*PLACE_COLUMNS, "part", "series", "seq", "line_no", "elapsed_s", "cpu_s"]

@@ -136,7 +136,7 @@ class Reported:
 
 
 def kernel_reports(case: CaseTables) -> Iterator[Sighting]:
-    """Yield tasks and processors that the kernel reports, by what stands and where."""
+    """Yield tasks and processors that the kernel reports as hung or stuck, grouped by kind and place."""
     columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "text"]
     text = pl.col("text")
     rows = case.scan("logs", columns, text.is_not_null() & text.str.contains(KERNEL_REPORT)).head(ROWS)
@@ -168,10 +168,10 @@ def kernel_reports(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _below(case: CaseTables, row: Mapping[str, Any]) -> Below:
-    """Return what stands below a report until the next one.
+    """Parse the lines below a report, up to the next report.
 
-    Functions that the kernel marks with `?` are only what lay on the stack, and those of an interrupt are of whoever
-    reports; each counts where there are no others. The function of the processor comes first.
+    Functions marked with `?` were only found on the stack, and those of an interrupt belong to the reporting code;
+    either kind counts only if there are no other functions. The function of the processor comes first.
     """
     of = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("line_no") > row["line_no"])
     near = of & (pl.col("line_no") <= row["line_no"] + TRACE_ROWS)
@@ -274,18 +274,18 @@ def _report(what: str, held: Sequence[Reported], share: float, told_s: float) ->
 
 
 def _stall_names(below: Below) -> tuple[Seen, ...]:
-    """Return the names of the functions that printed the stall, if nothing else is known of it."""
+    """Return the names of the functions that detected the stall, if no other functions are known."""
     return () if below.frames else tuple({"stack": name} for name in below.found_by[:NAMED_FRAMES])
 
 
 def _called_by(held: Sequence[Reported]) -> str:
-    """Return in words who waits for the lock or event, if all of them do it from the same place."""
+    """Describe the callers that wait for the lock or event, if they are the same in all reports; else return ""."""
     found = {_callers(list(one.below.frames)) for one in held if one.below.frames}
     return "".join(f", called by {f}" for f in found.pop()) if len(found) == 1 else ""
 
 
 def _callers(frames: Sequence[str]) -> tuple[str, ...]:
-    """Return the first callers above the functions by which everybody waits, none if the leaf is no such function.
+    """Return the first callers above general wait functions; none if the leaf is not a wait function.
 
     >>> _callers(["__mutex_lock.isra.3", "mutex_lock", "tree_lock_node", "tree_lookup", "path_openat"])
     ('tree_lock_node', 'tree_lookup')
@@ -335,7 +335,7 @@ def _period(below: Below) -> str:
 
 
 def _task(below: Below) -> str:
-    """Return the task of a report, its work, the release of the kernel and the machine."""
+    """Describe the task of a report, its work, the release of the kernel and the machine."""
     head = {name: parts for name, (_, _, parts) in below.head.items()}
     made = []
     if task := head.get("task"):

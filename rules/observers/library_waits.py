@@ -34,7 +34,7 @@ THREAD = [*PLACE_COLUMNS, "part", "pid", "lwp"]
 
 
 def functions(case: CaseTables) -> Iterator[Sighting]:
-    """Yield functions of libraries in which a thread stayed `FELT_S` or longer by itself."""
+    """Yield library functions in which a thread stayed for `FELT_S` or longer, without the time of functions called."""
     columns = [*THREAD, "line_no", "t_local", "lib", "func", "event"]
     rows = case.scan("libcalls", columns, pl.col("t_local").is_finite() & pl.col("func").is_not_null())
     before = {c: pl.col(c).shift(1).over(THREAD) for c in ("t_local", "line_no", "func", "lib", "event")}
@@ -90,7 +90,7 @@ def functions(case: CaseTables) -> Iterator[Sighting]:
 
 
 def outside_calls(case: CaseTables) -> Iterator[Sighting]:
-    """Yield threads that stayed `FELT_S` or longer between two calls, where tracers printed how long calls took."""
+    """Yield threads that were outside of calls for `FELT_S` or longer, for tracers that print how long calls took."""
     columns = [*THREAD, "line_no", "t_local", "name", "elapsed_s", "stamp", "contiguous", "state"]
     timed = (pl.col("elapsed_s") >= 0) & pl.col("t_local").is_finite()
     begin = pl.when(ENDS).then(pl.col("t_local") - pl.col("elapsed_s")).otherwise(pl.col("t_local"))

@@ -83,9 +83,9 @@ Row = dict[str, Any]
 
 
 def _pairs(used: pl.DataFrame, limits: pl.DataFrame, *, of_one: bool) -> Iterator[tuple[Row, Row]]:
-    """Yield the fullest of each process with the limit of its host from another artifact.
+    """Yield (largest use of a process, limit of its host in another artifact).
 
-    With `of_one` a limit counts only where all limits of the host are the same: nothing says whose it is otherwise.
+    With `of_one` a limit counts only if all limits of the host are equal; otherwise its owner is unknown.
     """
     seen: set[tuple[Any, Any]] = set()
     for row in used.sort("used", descending=True).iter_rows(named=True):

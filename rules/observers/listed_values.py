@@ -123,7 +123,7 @@ LABELS = re.compile(
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a column of figures: what its row is about, its line, as printed, and as a number."""
+    """A cell of a column of figures: name of its row, line, printed text, and value."""
 
     label: str
     line: int

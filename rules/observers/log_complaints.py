@@ -208,7 +208,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _said(text: pl.Expr) -> pl.Expr:
-    """Return how many times a line says that it came; once where it says nothing."""
+    """Return the number of occurrences that a line states for itself; 1 if it states none."""
     found = text.str.extract_groups(SAID)
     times = pl.coalesce(found.struct[0], found.struct[1]).cast(pl.Int64, strict=False)
     return times.fill_null(1).clip(1)
@@ -274,9 +274,9 @@ def _sightings(
 
 
 def _followed(known: Sequence[Known]) -> dict[Place, int]:
-    """Return for the first complaint of a log, if it alone names its mechanism, how many come after it.
+    """Return place of a log's first complaint -> number of later ones, if only the first names its mechanism.
 
-    Who cannot start a process says first why, and then again and again that nothing was started.
+    A program that cannot start a process says why first, and then repeatedly that nothing was started.
     """
     events: dict[int, list[tuple[Mapping[str, Any], bool, bool]]] = {}
     for row, kind, named, plain in known:
@@ -293,8 +293,10 @@ def _followed(known: Sequence[Known]) -> dict[Place, int]:
 
 
 def _reports(known: Sequence[Known], joins: Mapping[tuple[int, int], str]) -> dict[Place, int]:
-    """Return for a line that names its mechanism how many complaints its event has: the lines around it that come once
-    and that nothing names are its report (registers, counters, a dump), if it alone names one there.
+    """Return place of a line that names its mechanism -> number of complaints of its event.
+
+    Single unnamed lines near it belong to its report (registers, counters, a dump), if no other line near it names a
+    mechanism.
     """
     events: dict[tuple[int, str], list[tuple[Place, bool, bool]]] = {}
     for row, kind, named, plain in known:
@@ -310,7 +312,7 @@ def _reports(known: Sequence[Known], joins: Mapping[tuple[int, int], str]) -> di
 
 
 def _together(single: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], str]:
-    """Return for complaints that came once which of them came within one minute of each other: one event, many words."""
+    """Return complaint -> name of its event; complaints that occurred once, within one minute, are one event."""
     made: dict[tuple[int, int], str] = {}
     last: Mapping[str, Any] | None = None
     for row in sorted(single, key=lambda r: (r["artifact_id"], r["first"])):
@@ -372,7 +374,7 @@ def _left_out(case: CaseTables) -> dict[Place, int]:
 
 
 def _behind(row: Mapping[str, Any], lines: Mapping[Place, tuple[str, str]]) -> list[tuple[int, str, str]]:
-    """Return the lines that continue the first of a complaint: number, severity and text. A statement says the least."""
+    """Return number, severity and text of the lines that continue a complaint's first line; statements come last."""
     found: list[tuple[int, str, str]] = []
     at = max(row["first"], row["line_end"] or 0)
     while len(found) < CONTINUING and (more := lines.get((row["artifact_id"], at + 1))):

@@ -134,7 +134,7 @@ def _zones(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _unlisted(case: CaseTables) -> Iterator[Sighting]:
-    """Yield zones most of whose memory is neither free nor listed for anybody, the worst of each node."""
+    """Yield memory zones of which most is neither free nor listed under any use, the worst of each node."""
     rows = _found(case, MANAGED, ["node", "zone", "free", "rest", "managed"])
     if rows.is_empty():
         return
@@ -190,7 +190,7 @@ def _killed(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _by_programs(case: CaseTables) -> Iterator[Sighting]:
-    """Yield whom programs killed that watch memory, so that the kernel does not have to."""
+    """Yield processes killed by programs that watch the memory in place of the kernel."""
     rows = _found(case, KILLERS, ["victim", "comm", "app", "app_pid", "cgroup"], ["program"])
     rows = rows.filter(~pl.col("text").str.contains(r"total-vm:\d"))  # the kernel's own
     for _, part in rows.group_by("artifact_id", maintain_order=True):
@@ -213,7 +213,7 @@ def _by_programs(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _signalled(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the processes of which a program says that a signal ended them, by the signal."""
+    """Yield the processes that were ended by a signal according to a program's message, by signal."""
     rows = _found(case, SIGNALLED, ["victim", "number", "status"], ["program"])
     rows = rows.with_columns(pl.coalesce("number", "status").alias("number"))
     for _, part in rows.group_by("artifact_id", "number", maintain_order=True):

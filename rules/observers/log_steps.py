@@ -100,7 +100,7 @@ def named_steps(case: CaseTables) -> Iterator[Sighting]:
 def _ended(
     begun: dict[frozenset[str], _Begun], words: frozenset[str], row: Mapping[str, Any], n: int
 ) -> Iterator[tuple[float, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield what the words of a line end, the nearest before it."""
+    """Yield the step that a line ends: the one with the most words in common, the nearest if several have."""
     same = [one for one in begun.values() if words and (one.words <= words or words <= one.words)]
     same = [one for one in same if one.row["pid"] == row["pid"] or len(one.words & words) > 1]
     if not same:
@@ -152,7 +152,7 @@ def _both(first: Mapping[str, Any], last: Mapping[str, Any], begins: str, ends: 
 
 
 def absences(case: CaseTables) -> Iterator[Sighting]:
-    """Yield how long a server was gone: from the line that says so to the first by which it starts again."""
+    """Yield how long a server was gone: from the line that reports its end to the first line of its next start."""
     for rows in _logs(case, f"(?:{GONE})|(?:{BACK})"):
         gone: dict[str, Any] | None = None
         found: list[tuple[float, Mapping[str, Any], Mapping[str, Any]]] = []

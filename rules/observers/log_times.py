@@ -161,7 +161,7 @@ def _scaled(text: pl.Expr, pattern: str, number: int, unit: int) -> pl.Expr:
 
 
 def _took(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with the seconds `took` that each tells of, NULL if none. A form is looked for where none was found."""
+    """Add `took`, the seconds that a line states (NULL if none); the first form of line that matches counts."""
     text = pl.col("text")
     hours, minutes, left = _numbers(text, IN_GO, 1, 2, 3)
     made = rows.with_columns((hours.fill_null(0.0) * 3600 + minutes * 60 + left).alias("took"))
@@ -183,7 +183,7 @@ def _took(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def texts(case: CaseTables) -> Iterator[Sighting]:
-    """Yield times of which lines tell, by template, the longest first."""
+    """Yield the times that lines state, by template, the longest first."""
     said = pl.col("elapsed_s").is_null() & pl.col("text").str.contains(r"\d")
     said &= ~pl.col("text").str.contains(KERNEL_REPORT)
     lines = case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "text"], said)
@@ -227,7 +227,7 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _around(text: str, took: float) -> str:
-    """Return a line for a headline with the place of its figure, which a cut would lose."""
+    """Shorten a line for a headline so that its figure stays in it."""
     whole = " ".join(text.split())
     if len(whole) <= QUOTED:
         return whole
@@ -239,7 +239,7 @@ def _around(text: str, took: float) -> str:
 
 
 def _part(text: str) -> str:
-    """Return which timer of HAProxy holds most of a request, empty for any other line."""
+    """Describe the timer of HAProxy that holds at least half of a request; return "" for any other line."""
     found = pl.select(pl.lit(text).str.extract_groups(TIMERS)).item()
     if not found or found["1"] is None:
         return ""
@@ -267,7 +267,7 @@ def oldest_first(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def brief(case: CaseTables) -> Iterator[Sighting]:
-    """Yield gaps of logs too short for a usual one: behind a line that begins something or says that it waits."""
+    """Yield gaps in logs with too few lines for a usual gap: after a line that begins or awaits something."""
     key = [*PLACE_COLUMNS, "part"]
     rows = oldest_first(case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_finite()))
     before = {c: pl.col(c).shift(1).over(key) for c in ("t_local", "line_no", "text")}

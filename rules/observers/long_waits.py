@@ -174,7 +174,7 @@ def _may_talk(row: dict[str, Any]) -> bool:
 
 
 def _random(row: dict[str, Any]) -> tuple[Seen, ...]:
-    """Return the event of a long wait for a few random numbers: the kernel had none to give."""
+    """Return the event for a long wait for a few random numbers, which the kernel did not have."""
     few = row["ret"] is None or row["ret"] <= RANDOM_BYTES
     device = row["name"] in READ_NAMES and RANDOM_DEVICE.fullmatch(str(row["target"] or ""))
     return ({"event": "random-numbers-awaited"},) if few and (device or row["name"] in RANDOM_CALLS) else ()
@@ -187,7 +187,7 @@ def as_printed(row: dict[str, Any]) -> str:
 
 
 def _row(row: dict[str, Any], role: str) -> tuple[Lines, ...]:
-    """Return where a call begins, and where it ends if other lines stand between."""
+    """Return the lines of a call: begin and end separately if other lines are between them."""
     first, last = int(row["line_no"]), int(row["line_end"] or row["line_no"])
     if last <= first + 1:
         return (Lines(row["artifact_id"], first, last, role),)
@@ -195,7 +195,7 @@ def _row(row: dict[str, Any], role: str) -> tuple[Lines, ...]:
 
 
 def _made(case: CaseTables, waits: list[dict[str, Any]]) -> dict[tuple[int, int], tuple[Lines, ...]]:
-    """Return the lines that made what the waits were for: the pipe, the connection, the opened file."""
+    """Return (artifact, line) -> the call that made a wait's descriptor: its pipe, connection or opened file."""
     wanted = {(w["artifact_id"], w["conv"]) for w in waits if w["conv"] is not None and w["conv"] != w["line_no"]}
     if not wanted:
         return {}
@@ -210,7 +210,7 @@ def _made(case: CaseTables, waits: list[dict[str, Any]]) -> dict[tuple[int, int]
 
 
 def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:
-    """Return whether each wait is one for work: see the module."""
+    """Return for each wait whether it is idle: a wait for the next request, see the module."""
     serving = case.scan("syscalls", ["pid"], pl.col("name").is_in([*ACCEPTS, "listen"])).unique().collect()["pid"]
     thread = ["artifact_id", "clock", "pid", "lwp"]
     times = (
@@ -259,9 +259,9 @@ def _idle_threads(waits: pl.DataFrame) -> Iterator[Sighting]:
 
 
 def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None], float]:
-    """Return the non-idle seconds of each process: of its command if known, else its span less what was idle.
+    """Return the non-idle seconds of each process: those of its command if known, else its span without idle waits.
 
-    Without stamps, what the busiest thread's calls took together is the least that the trace covers.
+    Without stamps, the sum of the busiest thread's calls is the minimum that the trace covers.
     """
     pids = among("pid", waits["pid"])
     columns = [
@@ -328,7 +328,7 @@ def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _elapsed(case: CaseTables) -> Iterator[Sighting]:
-    """Yield long ones of tables that have a column of elapsed times."""
+    """Yield long calls, connects and log steps of tables with a column of elapsed times."""
     for table, series in (("db_calls", "call"), ("conn_times", "series"), ("logs", "op")):
         column = pl.col("elapsed_s").is_between(0, LONGEST_S)
         if table == "logs":  # how long a system may take to start, `timed_steps` knows

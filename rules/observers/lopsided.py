@@ -47,7 +47,7 @@ BUSY_PCT = 80.0
 
 @dataclass(frozen=True)
 class Shared:
-    """Something that several share: a value per sample and member, and the least of it that is worth a word."""
+    """Something that several members share: its value per sample and member, and the minimum worth reporting."""
 
     what: str
     value: pl.Expr
@@ -266,7 +266,7 @@ def _numa(case: CaseTables, metrics: tuple[str, ...]) -> pl.DataFrame:
 
 
 def _remote(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the nodes whose pages go to programs that run on another node."""
+    """Yield the memory nodes whose pages go to programs that run on another node."""
     made = _numa(case, ("local_node", "other_node"))
     moved = pl.when(pl.col("n") > 1).then(pl.col("last") - pl.col("first")).otherwise("last").alias("moved")
     for _, node in made.with_columns(moved).group_by(NODE, maintain_order=True):
@@ -302,7 +302,7 @@ def _remote(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _missed(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the nodes that gave pages which were wanted from another node that had none."""
+    """Yield the memory nodes that gave pages because the requested node had none."""
     made = _numa(case, ("numa_hit", "numa_miss"))
     moved = pl.when(pl.col("n") > 1).then(pl.col("last") - pl.col("first")).otherwise("last").alias("moved")
     for _, node in made.with_columns(moved).group_by(NODE, maintain_order=True):

@@ -25,7 +25,7 @@ NODE_METRICS = ["mem_kb", "free_kb", "distance"]
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what listings say of each machine, its memory nodes first: few listings name them."""
+    """Yield the description of each machine from listings, memory nodes first, since few listings name them."""
     yield from _nodes(case)
     yield from _hosts(case)
 
@@ -72,7 +72,7 @@ def _nodes(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _listed(said: list[dict[str, Any]], nodes: list[tuple[dict[str, Any], dict[str, Any]]]) -> Sighting:
-    """Return the sighting of one listing of memory nodes, given the rows of each node's free memory and size."""
+    """Return the sighting for one listing of memory nodes, from the rows with free memory and size per node."""
     least = min((free for free, _ in nodes), key=lambda row: row["value"])
     shown = nodes if len(nodes) <= MOST_NODES else [n for n in nodes if n[0] is least]
     words = [

@@ -116,7 +116,7 @@ def huge_pages(case: CaseTables) -> Iterator[Sighting]:
 
 
 def unlisted(case: CaseTables) -> Iterator[Sighting]:
-    """Yield how much of the memory /proc/meminfo lists for nobody; of several samples the last."""
+    """Yield how much of the memory /proc/meminfo lists under no use; of several samples the last."""
     names = [WHOLE, *LISTED, *HUGE, "Hugetlb"]
     rows = (
         case.scan("meminfo", [*PLACE_COLUMNS, "t_local", "name", "value", "line_no"])
@@ -166,7 +166,7 @@ the cache of files together. A kernel needs a tenth or less for itself (FreeBSD 
 
 
 def _set_aside(value: Mapping[str, Mapping[str, Any]]) -> float:
-    """Return the kB of huge pages, where the kernel prints only their number."""
+    """Return the size of all huge pages in kB: number times size, since some kernels do not print the sum."""
     both = [value.get(n, {"value": 0.0})["value"] for n in ("HugePages_Total", "Hugepagesize")]
     return float(both[0] * both[1])
 
@@ -338,7 +338,7 @@ def pieces(case: CaseTables) -> Iterator[Sighting]:
 
 
 def groups(case: CaseTables) -> Iterator[Sighting]:
-    """Yield what the memory of each control group is: pages of files, or of its programs; and whether it has a limit."""
+    """Yield what the memory of each control group consists of (file cache or programs), and whether it has a limit."""
     names = [*CACHE, *OWN, DROPPED_FIRST, *LIMITS]
     key = [*PLACE_COLUMNS, "item"]
     # Unknown text has a group's memory only if it holds what stands beside it in the daemon's answer.
@@ -366,7 +366,7 @@ def groups(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _unlimited(case: CaseTables) -> pl.LazyFrame:
-    """Return the limits of groups that are none, as rows of counters with an infinite value."""
+    """Return memory limits that are set to unlimited, as rows of counters with an infinite value."""
     none = (pl.col("scope") == "cgroup") & pl.col("name").is_in(LIMITS) & pl.col("num").is_null()
     rows = case.scan("params", [*PLACE_COLUMNS, "entity", "scope", "name", "num", "line_no", "t_local"], none)
     return rows.rename({"entity": "item"}).select(

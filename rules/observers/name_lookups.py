@@ -99,13 +99,13 @@ class LookUp:
 
     @property
     def result(self) -> str:
-        """Return what became of it: a code, `no answer`, or NOERROR."""
+        """Return the result of the question: a code, `no answer`, or NOERROR."""
         if self.answers or self.status:
             return self.status or "NOERROR"
         return "no answer" if self.timeouts and self.tool != "nslookup" else ""
 
     def at(self, what: str, line: int) -> None:
-        """Keep the first line that says a thing."""
+        """Record a line for `what`, unless an earlier line is recorded."""
         self.lines.setdefault(what, line)
 
 
@@ -245,7 +245,7 @@ def _take_nslookup(last: LookUp, line: int, text: str) -> None:
 
 
 def _take_pair(last: LookUp, line: int, value: str) -> None:
-    """Take a label and a word in the user's language: first the server with its address, then the name with its own."""
+    """Record the value of a labelled line in any language: first server name and address, then name and addresses."""
     address = _ADDRESS.fullmatch(value.split("#")[0])
     if not value:
         return

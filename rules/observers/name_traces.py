@@ -164,7 +164,7 @@ def _exchanges(rows: pl.DataFrame) -> list[Exchange]:
 
 
 def _is_over(one: Exchange, last: object) -> bool:
-    """Return whether the trace went on long enough after a question to hold its answer."""
+    """Return whether the trace continues long enough after a question to contain an answer."""
     return isinstance(last, float) and one.t_sent is not None and last - one.t_sent >= ENDS_S
 
 

@@ -78,7 +78,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _measures(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the fullest of each listing that `resource_use` has of descriptors and processes."""
+    """Yield of each listing in `resource_use` the highest used part of a limit on descriptors and on processes."""
     used, limit = pl.max_horizontal("used", "peak"), pl.col("limit_num")
     known = (
         (limit > 0)
@@ -200,7 +200,7 @@ def _paired(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _with_cache(made: Sighting, names: dict[str, dict[str, Any]]) -> Sighting:
-    """Add how much of a group's memory is file cache, which is given back before the group is refused any."""
+    """Add how much of a group's memory is file cache, which the kernel frees before it refuses memory to the group."""
     cache = next((names[n] for n in CACHE if n in names), None)
     if cache is None or cache["value"] > made.value:
         return made

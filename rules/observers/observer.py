@@ -66,7 +66,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Sighting:
-    """A quantity that stands out. Only what stands out is one, and a `normal` measure that may contradict an explanation.
+    """A quantity that stands out, or a `normal` measure, which may contradict an explanation.
 
     - `kind` is a word such as wait, repetition, failure; `subject` the thing as the lines name it.
     - `headline` is one sentence with the figure, what it is compared with, and no cause.
@@ -77,7 +77,7 @@ class Sighting:
     - `seen` lists the names by which signatures may recognise it, nearest first (the leaf of a stack).
     - `idle` is the reason why nobody loses time by it; `failure` marks a failure that ended a step.
     - `normal` marks a measure within its bounds: it is not shown.
-    - `beside`: what else the same lines tell, said after the headline where the observation is shown.
+    - `beside`: what else the same lines show, added after the headline where the observation is shown.
     - `joins`: sightings of one kind and mechanism with the same word are told as one, each of the others by its `short`.
     """
 
@@ -109,11 +109,11 @@ class Sighting:
 
 
 class OutOfTime(Exception):
-    """The time of an observer is over; it is raised where the observer would read the next rows."""
+    """The time of an observer is over; raised when the observer reads the next rows."""
 
 
 def gathered(case: CaseTables, sources: Iterable[Callable[[CaseTables], Iterable[Sighting]]]) -> Gathered:
-    """Return what several sources see. Those whose turn comes after the time is over are missing."""
+    """Return the sightings of several sources; those that would run after the time limit are missing."""
     found: list[Sighting] = []
     for source in sources:
         try:
@@ -125,7 +125,7 @@ def gathered(case: CaseTables, sources: Iterable[Callable[[CaseTables], Iterable
 
 @dataclass(frozen=True)
 class Gathered:
-    """What sources saw, and why some of them saw nothing: to be raised once the found ones are yielded."""
+    """Sightings of sources, and the `OutOfTime` that stopped them, to be raised after the sightings are yielded."""
 
     found: list[Sighting]
     late: OutOfTime | None

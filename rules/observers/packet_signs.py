@@ -156,7 +156,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """The longest time that nothing came back, the first packet that did, and whether it carries no checksum."""
+    """The longest time until a packet came back, the first one that did, and whether that one has no checksum."""
 
     seconds: float
     lines: tuple[Lines, ...]
@@ -164,7 +164,7 @@ class Unanswered:
 
 
 def _unanswered(rows: pl.LazyFrame, of: Mapping[str, Any]) -> Unanswered | None:
-    """Return how long nothing came back after a packet with a wrong checksum, None if one was answered.
+    """Return how long packets with a wrong checksum stayed unanswered; None if one was answered soon, or never.
 
     Ports do not matter: tunnels have one for each direction.
     """

@@ -100,7 +100,7 @@ def silences(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _silent(case: CaseTables, long: pl.DataFrame) -> set[tuple[Any, ...]]:
-    """Return the ends that clients asked to connect `ASKED` times in vain and that sent no packet at all: artifact, address, port."""
+    """Return (artifact, address, port) of servers that got `ASKED` SYNs or more again and sent no packet at all."""
     end = ["artifact_id", "server", "server_port"]
     asked = long.filter((pl.col("kind") == "syn") & pl.col("by_client"))
     often = asked.group_by(end).agg(pl.len().alias("n")).filter(pl.col("n") >= ASKED).drop("n")
@@ -178,9 +178,10 @@ def turns(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _after_acknowledgement(case: CaseTables) -> dict[tuple[Any, ...], tuple[int, float]]:
-    """Return how often a server's bare acknowledgement of a question came before its answer, and how long before.
+    """Return server -> number of its answers that followed a bare acknowledgement, and their median delay after it.
 
-    The system acknowledges on its own, soon or (delayed) after some 40 ms; what follows it is the program's time.
+    The operating system acknowledges by itself, at once or (delayed) after about 40 ms; the time after that is the
+    program's.
     """
     columns = ["part", "t_local", "proto", "src", "sport", "dst", "dport", "flags", "len"]
     rows = case.scan("packets", [*PLACE_COLUMNS, *columns], (pl.col("proto") == "tcp") & pl.col("t_local").is_finite())
@@ -247,7 +248,7 @@ def _spoken(case: CaseTables) -> pl.LazyFrame:
 
 
 def handshakes(case: CaseTables) -> Iterator[Sighting]:
-    """Yield how soon servers answer a SYN, as a measure, where none took `FELT_S`: it tells how far the server is."""
+    """Yield the time from SYN to answer per server, as a measure of its distance, if none took `FELT_S` or longer."""
     spoken = _spoken(case)
     answer = (pl.col("kind") == "answer") & pl.col("syn") & pl.col("syn_before")
     made = (
@@ -288,7 +289,7 @@ def _times(n: int) -> str:
 
 
 def _unwrapped(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return packets with those inside a tunnel, at the time of the packet that carries them, in place of these."""
+    """Replace packets of a tunnel by the packets inside them, with the time of the outer packet."""
     tunnel = (pl.col("proto") == "udp") & pl.col("dport").is_in(TUNNELS)
     above = {name: e.shift(1).over(*PLACE_COLUMNS, "part") for name, e in (("in", tunnel), ("t", pl.col("t_local")))}
     inside = pl.col("t_local").is_null() & above["in"].fill_null(value=False)
@@ -350,7 +351,7 @@ def _sighting(
         text += f", the other {others} came after {figure(middle, 's')} (median)"
     if never and first["kind"] == "syn":
         text += ", and no packet came back"
-    # A pause is a side's own business: it is told, but not as time that somebody lost.
+    # A pause within what one side sends is reported, but not as time that the other side lost.
     lost = first["kind"] != "pause"
     port: Seen = {"port": first["server_port"]}
     forms: dict[str, tuple[Seen, ...]] = {

@@ -38,7 +38,7 @@ CITED = 5
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield once per sample of a listing how many threads are passed over."""
+    """Yield, once per sample, how many ready threads do not run because others have a higher priority."""
     artifacts = case.table("artifacts", ["artifact_id", "os"])
     netbsd = artifacts.filter(pl.col("os") == "netbsd")["artifact_id"].unique()
     if netbsd.is_empty():

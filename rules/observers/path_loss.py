@@ -130,7 +130,7 @@ def _hop(row: dict[str, Any]) -> Hop | None:
 
 
 def decides(loss_pct: float, sent: float) -> bool:
-    """Return whether a loss is large enough, and measured with enough packets, to decide on the pace of who sends.
+    """Return whether a loss is large enough, and measured with enough packets, to limit the sender's throughput.
 
     >>> decides(20.0, 20), decides(75.0, 4), decides(4.0, 100)
     (True, False, False)
@@ -139,11 +139,11 @@ def decides(loss_pct: float, sent: float) -> bool:
 
 
 def share_of(loss_pct: float, sent: float) -> float:
-    """Return how much of the time of who sends over a path its loss accounts for.
+    """Return the share (0 to 1) of a sender's time that the loss of its path accounts for.
 
-    The throughput of TCP falls with the root of the loss: at 5 % its window is 1.22 / 0.05 ** 0.5 = 5 segments, so that loss decides on
-    the pace whatever the link carries. Of few lost packets nobody knows the rate. Source: M. Mathis et al., The Macroscopic Behavior
-    of the TCP Congestion Avoidance Algorithm (1997).
+    The throughput of TCP falls with the square root of the loss: at 5 % its window is 1.22 / 0.05 ** 0.5 = 5 segments,
+    so the loss limits it whatever the link's capacity. A few lost packets do not determine the rate. Source: M. Mathis
+    et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm (1997).
 
     >>> share_of(40.0, 100), share_of(1.0, 100), share_of(20.0, 5)
     (0.7, 0.01, 0.2)
@@ -179,7 +179,7 @@ def _loss(row: dict[str, Any], hops: list[Hop]) -> Sighting:
 
 
 def _ends(row: dict[str, Any], hops: list[Hop], answered: list[Hop]) -> Sighting:
-    """Return where a path ends for its questions: behind the last hop that answered."""
+    """Return the sighting of a path whose last hops do not answer: the last hop that did, and those behind it."""
     last = answered[-1] if answered else None
     behind = [h for h in hops if last is None or h.line > last.line]
     text = "nobody on the path answered" if last is None else f"behind hop {last.number}, {last.host}, nobody answers"
@@ -296,7 +296,7 @@ def _lossy(row: dict[str, Any], run: Run, others: Sequence[Run]) -> Sighting:
 
 
 def _seen(run: Run, loss: float, *, smaller: bool) -> tuple[Seen, ...]:
-    """Return what the loss is a sign of. Of a host that never answers nobody knows whether it would."""
+    """Return the event that the loss shows. A host that never answers may not answer ping at all, so it gives none."""
     if smaller:
         return ({"event": "only-small-packets-pass"},)
     return ({"event": "echoes-lost"},) if run.got and decides(loss, run.sent) else ()
@@ -307,7 +307,7 @@ def _well(run: Run) -> str:
 
 
 def _pings(case: CaseTables) -> Iterator[Sighting]:
-    """Yield series of ping without an end in which answers are missing, with how many by their numbers."""
+    """Yield series of ping without a summary in which answers are missing, counted by gaps in their numbers."""
     ping = (pl.col("series") == "ping").fill_null(value=False)
     rows = case.scan("conn_times", [*PLACE_COLUMNS, "line_no", "series", "contiguous", "ok"], ping)
     broken = pl.col("contiguous") == "broken"

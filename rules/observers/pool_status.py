@@ -92,7 +92,7 @@ def _scans(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
 
 
 def _pool(rows: list[dict[str, Any]], line: int) -> tuple[str, list[dict[str, Any]]]:
-    """Return the name of the pool of a scan, and the rows of its table: the first table below."""
+    """Return the name of a scan's pool and the rows of its table, which is the first table below the scan."""
     below = [
         r for r in rows if r["line_no"] > line and list(r["heading"][:5]) == ["NAME", "STATE", "READ", "WRITE", "CKSUM"]
     ]

@@ -217,9 +217,10 @@ def _symbols(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _same_work(rows: Sequence[Mapping[str, Any]]) -> Iterator[Sighting]:
-    """Yield work that several functions of one listing do: what signatures know as one mechanism, added up.
+    """Yield the sum of functions in one listing that signatures assign to the same mechanism.
 
-    Their own shares are parts of one whole. The largest alone is told already; the sum is, if it is a tenth more.
+    Their own shares are parts of one whole. The largest function has its own sighting already, so the sum must be at
+    least a tenth larger.
     """
     base = max(100.0, rows[0]["listed"]) - rows[0]["idle_pct"]
     works: dict[str, list[tuple[Mapping[str, Any], Signature]]] = {}
@@ -233,7 +234,7 @@ def _same_work(rows: Sequence[Mapping[str, Any]]) -> Iterator[Sighting]:
             continue
         first = held[0][0]
         outright = [(row, found) for row, found in held if found.strength == "mechanism"]
-        # A small function that names the mechanism does not name what large ones do that only fit it.
+        # A small function that names the mechanism does not make large ones that only fit it certain.
         weighty = sum(row["pct"] for row, _ in outright) >= 100 * OWNS
         asked = outright if weighty else [(row, found) for row, found in held if found.strength != "mechanism"]
         names = [f"{bare(row['symbol'])} {figure(row['pct'], '%')}" for row, _ in held[:NAMED_CALLEES]]
@@ -260,9 +261,9 @@ def _same_work(rows: Sequence[Mapping[str, Any]]) -> Iterator[Sighting]:
 
 
 def _interrupted(case: CaseTables, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return the rows of `lockstat -I` as functions of a profile: the interrupt found the processor in the caller.
+    """Return the rows of `lockstat -I` as functions of a profile: the caller is what the interrupt interrupted.
 
-    Sections with stacks are left out: their leaves are told from these.
+    Sections with stacks are left out, since their leaves come from `_stacks`.
     """
     place_ = [c for c in columns if c in (*PLACE_COLUMNS, "part", "event", "line_no", "line_end")]
     of_part = ["artifact_id", "part"]
@@ -275,7 +276,7 @@ def _interrupted(case: CaseTables, columns: Sequence[str]) -> pl.LazyFrame:
 
 
 def _flat(row: Mapping[str, Any]) -> Sighting:
-    """Return the largest function of a flat listing, which is normal: a listing of each thread has it several times."""
+    """Return the largest function of a flat listing as a normal measure; a listing per thread has it several times."""
     base = max(100.0, row["listed"]) - row["idle_pct"]
     each = f", in {row['n']:,} lines, {figure(row['worst'], '%')} at most" if row["n"] > row["screens"] else ""
     one = _function(row, row["symbol"], row["kernel"], row["pct"], min(1.0, row["pct"] / base), each, row["idle_pct"])
@@ -283,7 +284,7 @@ def _flat(row: Mapping[str, Any]) -> Sighting:
 
 
 def _with_next(one: Sighting, after: Mapping[str, Any]) -> Sighting:
-    """Return the sighting of the largest function with what comes after those that own a tenth: how far it stands out."""
+    """Add to the sighting of the largest function the largest one below a tenth, to show how far it stands out."""
     name = bare(after["symbol"])
     cited = Lines(int(after["artifact_id"]), int(after["line_no"]), int(after["line_no"]), f"the next: {name}")
     told = f"the largest below a tenth, {name}, has {figure(after['pct'], '%')}"
@@ -314,8 +315,9 @@ def _function(
 
 
 def _whose(row: Mapping[str, Any], names: Sequence[Seen]) -> Iterator[Seen]:
-    """Yield whose code a function is that no signature knows by its `names`: where the profile is one of processor time
-    and tells it.
+    """Yield the event `function-of-kernel` or `function-of-program` for a function that no signature knows.
+
+    Yield nothing unless the profile is one of processor time and shows to which side the function belongs.
     """
     if row["kernel"] is None or (row["event"] and not re.search(OF_TIME, row["event"])) or known(names):
         return
@@ -352,7 +354,7 @@ def _idle(made: pl.DataFrame) -> Iterator[Sighting]:
 
 
 def _stacks(case: CaseTables) -> Iterator[Sighting]:
-    """Yield leaves and callers of weighted stacks; leaves only where no listing of functions has told them."""
+    """Yield leaves and callers of weighted stacks; leaves only if there is no listing of functions for them."""
     group = ["artifact_id", "part", "event"]
     columns = [
         *PLACE_COLUMNS,
@@ -407,7 +409,7 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _without_parked(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Mark the stacks of parked threads as idle where all threads are sampled by the clock and any of them works.
+    """Mark the stacks of parked threads as idle if all threads are sampled by the clock and any of them works.
 
     sample and spindump of macOS count a thread that waits for work as often as one that works: with twenty parked ones, a thread that is
     busy all the time had a twentieth.
@@ -475,7 +477,7 @@ def _of_stacks(rows: pl.LazyFrame, base: float, whole: Mapping[str, Any]) -> Ite
 
 
 def _callers_of(row: Mapping[str, Any]) -> Iterator[Lines]:
-    """Yield the lines of the callers next to the leaf, where the tool prints a line for each and the row is that of the leaf."""
+    """Yield the lines of the nearest callers of a leaf, if the tool prints each frame on a line of its own."""
     if (row["line_end"] or row["line_no"]) > row["line_no"]:
         return
     held = zip(row["frames"] or (), row["frame_lines"] or (), strict=False)
@@ -484,7 +486,7 @@ def _callers_of(row: Mapping[str, Any]) -> Iterator[Lines]:
 
 
 def _within_itself(row: Mapping[str, Any]) -> Iterator[Lines]:
-    """Yield the lines of the nearest function of a call tree that is on its own path twice, others between: inner and outer."""
+    """Yield both lines of the nearest function that a path of a call tree enters twice, with others between."""
     last: dict[str, int] = {}
     held = [
         (n, bare(f), line)
@@ -592,7 +594,7 @@ def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iter
             **place(row),
             against="half of the profile",
             against_value=100 * OWNS_BELOW,
-            # What it calls has been told with its own part; the place above it weighs half.
+            # Its callee has a sighting of its own, so this caller gets half the weight.
             share=share / 2,
             n=row["n"],
             seen=names_of(row["frame"]),
@@ -600,7 +602,7 @@ def _callers(rows: pl.LazyFrame, base: float, what: str, told: set[str]) -> Iter
 
 
 def _parts(parts: Iterable[Mapping[str, Any]], base: float) -> str:
-    """Return the largest functions below a caller in words, with the percent that is printed or else that of the samples."""
+    """Describe the largest functions below a caller, each with its printed percent, else its share of the samples."""
     made = [(bare(p["callee"]), p["printed"] or 100 * p["weight"] / base) for p in parts if named(p["callee"])]
     words = ", ".join(f"{name} {figure(pct, '%')}" for name, pct in made if pct >= 100 * OWNS)
     return f": {words}" if words else ""
@@ -730,7 +732,7 @@ def _is_idle(row: Mapping[str, Any]) -> str | None:
 
 
 def _whole(row: Mapping[str, Any]) -> float:
-    """Return the seconds of which a wait event has its percentage, 0.0 where that is too small to tell."""
+    """Return the seconds that a wait event's percentage is a part of; 0.0 if it is too small to compute them."""
     total, pct = finite(row, "total_s"), finite(row, "pct")
     return 100 * total / pct if total and pct and pct >= TELLING_PCT else 0.0
 

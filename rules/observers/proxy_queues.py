@@ -59,9 +59,9 @@ LONGEST_S = 86_400.0
 
 @dataclass(frozen=True)
 class Shape:
-    """Lines of one tool: pattern with the server first and the times after it, names of these, their unit in seconds.
+    """Log lines of one tool: a pattern with groups for server and times, the names of the times, their unit in seconds.
 
-    The last time is that of the whole request where `whole` is set, else the sum is.
+    If `whole` is set, the last time is that of the whole request; otherwise the request takes the sum of the times.
     """
 
     pattern: str
@@ -133,7 +133,7 @@ def _requests(case: CaseTables, shape: Shape) -> Iterator[Sighting]:
 
 
 def _near(rows: pl.LazyFrame, row: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    """Return the middle half of a part of the requests of one server, and the lines nearest to the middle one."""
+    """Return both quartiles of one part of the requests to one server, and the lines nearest to its median."""
     of = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("server") == row["server"])
     distance = (pl.col(part) - row[part]).abs()
     made = rows.filter(of).select(
@@ -167,7 +167,7 @@ def _sighting(row: Mapping[str, Any], words: str, seconds: float, near: Mapping[
 
 
 def _long(case: CaseTables, told: Collection[int]) -> Iterator[Sighting]:
-    """Yield requests that stood long in HAProxy's queue: those that waited equally long, else where no server has been told."""
+    """Yield requests that waited long in HAProxy's queue: those with equal waits, else those of logs not in `told`."""
     shape = SHAPES[0]
     found = pl.col("text").str.extract_groups(shape.pattern).struct
     queue, whole = (found.field(n).cast(pl.Float64, strict=False) * shape.unit_s for n in ("3", "6"))

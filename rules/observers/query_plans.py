@@ -201,7 +201,7 @@ def _plans_of_properties(
 
 
 def _of_properties(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return nodes with the figures that their properties say."""
+    """Add to each node of a JSON plan the figures in its properties."""
     for node in nodes:
         of = node["of"]
 
@@ -250,7 +250,7 @@ def _node(text: str, row: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _side_by_side(nodes: Sequence[dict[str, Any]]) -> None:
-    """Divide the times of nodes below a Gather by the workers that ran them; their loops are those of all workers."""
+    """Divide the times of nodes below a Gather by the number of workers; their loops count all workers."""
     parents = _parents(nodes)
     workers: dict[int, float] = {}
     for node in nodes:
@@ -266,7 +266,7 @@ def _side_by_side(nodes: Sequence[dict[str, Any]]) -> None:
 
 
 def _ended_early(nodes: Sequence[dict[str, Any]]) -> set[int]:
-    """Return the nodes whose rows a Limit above them cuts: down to the first that reads all before it gives a row."""
+    """Return ids of nodes that a Limit above may end early, down to the first node that reads all its input first."""
     parents, cut = _parents(nodes), set[int]()
     for node in nodes:
         above = parents.get(id(node))
@@ -365,7 +365,7 @@ def _besides(
     timed: Sequence[dict[str, Any]],
     whole: float,
 ) -> tuple[str | None, tuple[Lines, ...]]:
-    """Return what else tells of the node with most time, and its lines: the pages of a scan, and the next node."""
+    """Return further facts about the node with most time, and their lines: pages of a scan, the second slowest node."""
     own, said, lines = _own(nodes), [], list[Lines]()
     leaf = all(n["at"] <= best["at"] for n in nodes[nodes.index(best) + 1 :][:1])
     pages = next(((n, m) for n in notes if n["of"] is best and (m := _PAGES.fullmatch(n["text"])) and leaf), None)
@@ -384,10 +384,10 @@ def _besides(
 
 
 def _own(nodes: Sequence[dict[str, Any]]) -> dict[int, float]:
-    """Return the time of each node without that of its children, by where their arrows stand.
+    """Return the time of each node without that of its children, which the indents of the arrows show.
 
-    A scan of a temporary table of MySQL prints only its own time, not that of filling the table: a node takes at least
-    the time of a child that did not run more often than itself (workers of PostgreSQL run side by side below a Gather).
+    MySQL's scan of a temporary table prints its own time without that of filling the table. So a node gets at least the
+    time of each child that did not run more often (PostgreSQL's workers run in parallel below a Gather).
     """
     parents = _parents(nodes)
     whole = {id(n): n["ms"] or 0.0 for n in nodes}
@@ -416,7 +416,7 @@ def _parents(nodes: Sequence[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 
 
 def _estimates(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
-    """Yield the node whose rows are farthest from what was expected."""
+    """Yield the node whose number of rows differs most from the estimate."""
 
     def factor(node: dict[str, Any]) -> float:
         one, other = max(float(node["rows"]), 1.0), max(float(node["expected"]), 1.0)
@@ -477,9 +477,9 @@ def _filters(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting
 
 
 def _whole_reads(nodes: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
-    """Yield the sequential scan that reads many pages for few rows, by its cost, where no line says what the filter removed.
+    """Yield the sequential scan that by its cost reads many pages for few rows, if no line counts the filtered rows.
 
-    Older servers, plain EXPLAIN and plans that are cut behind the filter do not say it.
+    Older servers, plain EXPLAIN and plans that are cut after the filter lack that line.
     """
     filters = {id(n["of"]): n for n in notes if n["of"] and n["text"].startswith("Filter: ")}
     said = {id(n["of"]) for n in notes if n["of"] and n["text"].startswith("Rows Removed by Filter")}

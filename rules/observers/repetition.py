@@ -241,7 +241,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
 
 
 def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
-    """Return the groups of a batch: all, or the largest by time and by number and the rest of each call as one group."""
+    """Limit the groups of a batch: keep the largest by time and by number, and join the rest per call and thread."""
     if threads.height <= most:
         return threads
     largest = pl.col("sum").rank("ordinal", descending=True) <= most // 2
@@ -261,7 +261,7 @@ def bounded(threads: pl.DataFrame, most: int = MOST_GROUPS) -> pl.DataFrame:
 
 
 def _of_threads(parts: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per group and thread of the groups of several batches."""
+    """Join the groups of several batches into one row per group and thread."""
     made = parts.group_by([*GROUP, "pid", "lwp"], maintain_order=True).agg(MERGED)
     return made.select(parts.columns).sort("first")
 
@@ -272,10 +272,10 @@ def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _together(threads: pl.DataFrame) -> pl.DataFrame:
-    """Return the groups of one call over all its targets of one folder, where there are at least `TARGETS` of them.
+    """Return the groups of one call on all files of one folder, for folders with at least `TARGETS` files.
 
-    `times` is how often each target was called, if all were called equally often and more than once; `again` is the first
-    line on which one is called a second time: where a list of files is gone through anew.
+    `times` is the number of calls per file, if it is the same for all and more than one; `again` is the first line on
+    which a file is called a second time: where a list of files is processed again.
     """
     keys = [*PLACE_COLUMNS, "name", "kind", "folder"]
     folder = pl.col("target").str.extract(r"^(/.*)/[^/]*$").alias("folder")
@@ -404,7 +404,7 @@ def _database(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _series(case: CaseTables) -> Iterator[Sighting]:
-    """Yield series of timed connects or commands that take time together, however short each is."""
+    """Yield series of timed connects or commands that take long together, however short each is."""
     key = [*PLACE_COLUMNS, "series"]
     taken = pl.col("elapsed_s")
     rows = (

@@ -111,9 +111,9 @@ def _threads(case: CaseTables) -> Iterator[list[dict[str, Any]]]:
 
 
 def _rounds(rows: list[dict[str, Any]]) -> Sighting | None:
-    """Return the rounds of one thread, None if it does not do the same again and again.
+    """Return the sighting of a thread's rounds, None if it does not repeat a sequence.
 
-    A call that is made twice in each round cuts it in two, so the others are tried as its end as well, the rarest first.
+    A call that occurs twice in each round would divide it, so other calls are tried as the end too, the rarest first.
     """
     steps = [_step(r) for r in rows]
     least = ROUNDS if any(r["own_s"] is not None for r in rows) else ALL_ROUNDS
@@ -142,7 +142,7 @@ def _step(row: dict[str, Any]) -> Step:
 
 
 def _ends(rows: list[dict[str, Any]], steps: Sequence[Step]) -> Iterator[Step]:
-    """Yield the calls that may end a round: of those made often the one that takes most time, then the rarest ones."""
+    """Yield the calls that may end a round: of the frequent calls the one with most time, then the rarest ones."""
     took: dict[Step, float] = {}
     made: Counter[Step] = Counter()
     for row, step in zip(rows, steps, strict=True):
@@ -159,7 +159,7 @@ def _ends(rows: list[dict[str, Any]], steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def _merged(steps: Sequence[Step]) -> list[Step]:
-    """Return the steps with repetitions of one in a row as one."""
+    """Return the steps, with consecutive equal ones as one."""
     return [step for n, step in enumerate(steps) if n == 0 or step != steps[n - 1]]
 
 

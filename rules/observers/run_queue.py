@@ -73,7 +73,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _worst(one: Sighting) -> tuple[Any, ...]:
-    """Return what tells one series from another: its worst sample."""
+    """Return the key by which two sightings of one series are recognised: place of the worst sample, and phase."""
     return (one.lines[0].artifact, one.lines[0].line_from, one.phase)
 
 

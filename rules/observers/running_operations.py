@@ -85,7 +85,7 @@ class Operation:
 
     @property
     def scans(self) -> bool:
-        """Return whether it reads a whole collection for its answer; who copies one (mongodump) fetches batch by batch."""
+        """Return whether it reads a whole collection for a query; fetching batches (mongodump) does not count."""
         return self.of.get("planSummary", "").startswith("COLLSCAN") and self.of.get("op") != "getmore"
 
 
@@ -103,7 +103,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _operations(rows: list[dict[str, Any]]) -> Iterator[Operation]:
-    """Yield the operations of clients that run long; a name that comes again begins the next one."""
+    """Yield the operations of clients that run long; a repeated name begins the next operation."""
     held: dict[str, dict[str, Any]] = {}
     for row in [*rows, None]:
         far = row is not None and held and row["line_no"] - next(iter(held.values()))["line_no"] > APART

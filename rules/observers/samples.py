@@ -21,7 +21,7 @@ ROW = [*KEYS, "line_no", "line_end", "t_local", "first"]
 
 @dataclass(frozen=True)
 class Beside:
-    """A column that is told beside a measure: `says` is a sentence with {value}, if it is above 0.
+    """A column whose value is added to the sighting of a measure if it is above 0: `says` is a sentence with {value}.
 
     The value is the median (`most`: the maximum; `least`: the minimum).
     """
@@ -83,7 +83,7 @@ def sampled(case: CaseTables, table: str, columns: Iterable[str], by: Sequence[s
 def worst(
     rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str] = ()
 ) -> Iterator[tuple[Measure, dict[str, Any]]]:
-    """Yield for each measure and series the numbers that a sighting needs: n, of, median, worst and its row."""
+    """Yield for each measure and series the numbers for its sighting: n, of, median, worst, and the worst row."""
     keys = [*SERIES, *by]
     for m in measures:
         v = pl.col("v")
@@ -136,7 +136,7 @@ def _size(m: Measure, row: Mapping[str, Any]) -> float:
 
 
 def made_of(m: Measure, row: Mapping[str, Any], stands: bool, who: str) -> Sighting:
-    """Return the sighting of a measure's numbers. The value is the median: what most samples show."""
+    """Return the sighting of a measure from the numbers of `worst`; its value is the median of the samples."""
     subject = f"{who} {m.subject}".strip()
     boot = ", counted since boot" if row["since_boot"] else ""
     text = m.says.format(

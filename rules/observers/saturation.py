@@ -281,7 +281,7 @@ def _host(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _capped(case: CaseTables) -> Iterator[Sighting]:
-    """Yield how much of its entitlement a partition of AIX takes that may not take more."""
+    """Yield how much of its entitlement a capped partition of AIX uses; it may not use more."""
     capped = case.scan("hosts", ["artifact_id", "capped"]).filter(pl.col("capped")).select("artifact_id").unique()
     rows = sampled(case, "vmstat", ["ec"]).filter(pl.col("ec").is_not_null())
     yield from sightings(rows.join(capped, on="artifact_id", how="semi"), [ENTITLED])
@@ -383,9 +383,9 @@ def _pressure_measure(name: str, says: str) -> Measure:
 
 
 def _pressures(case: CaseTables, whose: str) -> pl.LazyFrame:
-    """Return the lines of pressure of some or of all ("full") that have work.
+    """Return the samples of pressure of one kind (`whose`: "some" or "full").
 
-    One line holds the means of 10 s, of a minute and of five: the first is the measure, the others say how it went.
+    A line has the means of 10 s, one minute and five minutes: the first is the measure, the others show its course.
     """
     span = pl.col("name").str.to_lowercase().str.extract(rf"{whose}.*(avg(?:10|60|300))$")
     return (
@@ -404,7 +404,7 @@ def _pressures(case: CaseTables, whose: str) -> pl.LazyFrame:
 
 
 def _with_quiet(found: Sequence[Sighting]) -> Iterator[Sighting]:
-    """Yield measures of pressure; the largest of each artifact also says for which resources nobody waited at all."""
+    """Yield the measures of pressure; the largest of each artifact also names the resources without any pressure."""
     quiet: dict[int, list[Sighting]] = {}
     for one in found:
         if one.value == 0 and one.beside is None:
@@ -499,7 +499,7 @@ RESERVED = ("swap reserved", "pseudo swap used")
 
 
 def _virtual_swap(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return what `swap -s` of Solaris and `swapinfo` of HP-UX say is used, with what is left and what is reserved."""
+    """Return the used swap space of `swap -s` (Solaris) and `swapinfo` (HP-UX), with what is available and reserved."""
     keys = ["artifact_id", "part", "sample"]
     left = rows.filter(pl.col("name") == "swap available").select(*keys, "line_no", pl.col("value").alias("left"))
     reserved = rows.filter(pl.col("name") == "swap reserved").select(*keys, pl.col("value").alias("reserved"))
@@ -509,7 +509,7 @@ def _virtual_swap(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _memory(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the free part of memory, of what is available without writing anything out where that is printed."""
+    """Yield the free part of memory; the available part (without writing anything out) if that is printed."""
     rows = case.scan(
         "meminfo",
         [*PLACE_COLUMNS, "part", "sample", "line_no", "line_end", "t_local", "name", "value", "unit"],

@@ -50,7 +50,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _passed(rows: pl.LazyFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Return for each artifact and direction the largest segment that was acknowledged, and where."""
+    """Return (artifact, source, destination) -> the largest acknowledged segment, and its acknowledgement."""
     sent = _segments(rows).filter(pl.col("acked"))
     largest = pl.struct("line_no", "len", "sport", "dport", "end", "t_local", "part").get(pl.col("len").arg_max())
     made = (
@@ -160,7 +160,7 @@ def _stuck(rows: pl.LazyFrame, passed: Mapping[tuple[Any, ...], dict[str, Any]])
 
 
 def _missing(rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield bytes that did not arrive at the place of the list although what was sent behind them did."""
+    """Yield bytes that are missing in the list of packets although bytes sent after them are in it."""
     ways = [*PLACE_COLUMNS, "part", "src", "sport", "dst", "dport"]
     flags = pl.col("flags").fill_null("")
     acks = (
@@ -239,7 +239,7 @@ def _passing(artifact: int, small: Mapping[str, Any]) -> Iterator[Lines]:
 
 
 def _announced(rows: pl.LazyFrame, passed: Mapping[tuple[Any, ...], dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield what the ends of the first connection between two hosts say that they take."""
+    """Yield the segment sizes that both ends of the first connection between two hosts announce."""
     flags = pl.col("flags").fill_null("")
     answers = flags.str.contains(".", literal=True)
     opener = {

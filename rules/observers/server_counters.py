@@ -212,7 +212,7 @@ def _table_locks(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
 
 
 def _on_disk(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
-    """Yield what went to disk since the counters were reset: measures, because nobody knows when it did."""
+    """Yield what went to disk since the counters were reset, as measures, because the time of that is unknown."""
     for count, size, whole, does, things in ON_DISK:
         if count not in of or whole not in of or not of[count]["value"] or not of[whole]["value"]:
             continue

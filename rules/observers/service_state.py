@@ -149,7 +149,7 @@ def _state(unit: Unit) -> Iterator[Sighting]:
 
 
 def _how(end: re.Match[str]) -> str:
-    """Return how a process ended, as the report prints it."""
+    """Describe how a process ended, as the report prints it."""
     return f"{'signal' if end['code'] != 'exited' else 'status'}={end['status']}"
 
 

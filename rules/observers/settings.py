@@ -94,7 +94,7 @@ def _sighting(row: Mapping[str, Any], value: str | None, whose: str, seen: Seen)
 
 
 def _lines(row: Mapping[str, Any]) -> tuple[Lines, ...]:
-    """Return where a setting stands, of several samples the first and the last."""
+    """Return the lines of a setting; of several samples the first and the last."""
     last = row.get("line_last")
     again = (Lines(row["artifact_id"], last, last, "still so"),) if last and last > row["line_no"] else ()
     return (*lines_of(row, "setting"), *again)

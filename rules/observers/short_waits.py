@@ -56,7 +56,7 @@ FOR = rf"FUTEX_WAIT(?:_PRIVATE)?, (?:0x)?[0-9a-f]+, {TIME}"
 
 
 def _seconds(pattern: str, first: int) -> pl.Expr:
-    """Return whole and billionths of a second of two groups of a pattern over `args` as nanoseconds."""
+    """Return nanoseconds from two groups of a pattern over `args`: whole seconds, and nanoseconds."""
     found = pl.col("args").str.extract_groups(pattern)
     whole, part = (found.struct[first + n - 1].cast(pl.Int64, strict=False) for n in (0, 1))
     return whole * 1_000_000_000 + part

@@ -176,7 +176,7 @@ def _unaccepted(rows: pl.LazyFrame) -> Iterator[Sighting]:
 
 
 def _same_end(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what sockets of one reader have in common: its program, or the end that is the same for all."""
+    """Return the key of sockets that one reader serves: its program, or the end that all of them share."""
     own = (row["local_port"] or 0) <= (row["peer_port"] or 0)
     return row["artifact_id"], row["comm"] or (row["local_port"] if own else (row["peer_ip"], row["peer_port"]))
 
@@ -213,7 +213,10 @@ def _resent(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
 
 
 def _with_figures(case: CaseTables, rows: pl.LazyFrame, names: Sequence[str], such: pl.Expr) -> pl.LazyFrame:
-    """Return the sockets whose figures (ss -i) are `such`, with these; figures stand on the line of their socket or below it."""
+    """Join sockets with their figures of ss -i (`names`) for which `such` holds.
+
+    Figures are on the line of their socket or on the line below it.
+    """
     figures = (
         case.scan(
             "counters",
@@ -243,7 +246,7 @@ def _with_figures(case: CaseTables, rows: pl.LazyFrame, names: Sequence[str], su
 
 
 def _unanswered(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield the connections whose bytes wait for an acknowledgement that does not come, with how often that was awaited anew."""
+    """Yield the connections with unacknowledged bytes, with the number of times that their time-out was doubled."""
     doubled = _with_figures(case, rows, ("backoff", "lastack"), pl.col("backoff") >= DOUBLED)
     for row in _longest(doubled.filter(pl.col("sendq") > 0), "sendq"):
         ends = f"{_end(row, 'local')} (peer {_end(row, 'peer')})"
@@ -308,7 +311,7 @@ def _sighting(
 
 
 def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield the states by end: the own port of those that were connected to, the peer's of those that connect."""
+    """Yield the states per end: the local port for accepted connections, the peer's address for outgoing ones."""
     own = (pl.col("local_port") <= pl.col("peer_port")).fill_null(value=True)
     end = {
         "ip": pl.when(own).then(pl.lit(None, pl.String)).otherwise("peer_ip"),
@@ -377,7 +380,7 @@ def _states(rows: pl.LazyFrame) -> Iterator[Sighting]:
 
 
 def _waiting(row: Mapping[str, Any]) -> str | None:
-    """Return how many bytes wait in all queues of the sockets together, None if a tool did not print them."""
+    """Describe how many bytes wait in all queues of the sockets together; None if a tool did not print them."""
     if row["unknown"]:
         return None
     return f"{row['waiting']:,} bytes wait in their queues" if row["waiting"] else "nothing waits in their queues"

@@ -324,7 +324,7 @@ def _server_is_late(part: Part, row: Mapping[str, Any]) -> bool:
 
 
 def _quick(parts: Sequence[Part], row: Mapping[str, Any]) -> Sighting:
-    """Return the longest request of a listing in which nobody would feel any: it is normal, and told with its largest parts."""
+    """Return the longest request of a listing of quick requests as a normal sighting with its largest parts."""
     whole = row["time_total"]
     order = sorted((p for p in parts if p.seconds > 0), key=lambda p: -p.seconds)
     shown = ", ".join(f"{figure(p.seconds, 's')} {p.words}" for p in order[:3])
@@ -347,8 +347,8 @@ def _quick(parts: Sequence[Part], row: Mapping[str, Any]) -> Sighting:
 def _curl_lines(case: CaseTables) -> pl.LazyFrame:
     """Return the figures of `curl -w` that the general reader found, as rows of `conn_times`.
 
-    The labels are the author's: a listing is taken if it has a total, two other steps and a word of curl's own, or three other
-    steps in seconds with a fraction. Other tools have other units and other meanings of connect and total.
+    The labels are the author's: a listing counts if it has a total, and two other steps with one of curl's own words,
+    or three other steps in seconds with a fraction. In other tools, connect and total have other units and meanings.
     """
     columns = [*PLACE_COLUMNS, "part", "line_no", "grp", "name", "value", "unit", "sample"]
     label = pl.col("name").str.to_lowercase()
@@ -390,7 +390,7 @@ def _steps(row: Mapping[str, Any]) -> list[Part]:
 
 
 def _step_seen(name: str, s: float) -> tuple[Seen, ...]:
-    """Return the names of a step; a look-up of a second or more waits for somebody, whatever the rest takes."""
+    """Return the names of a step for signatures, with an event for a name look-up of `SLOW_LOOK_UP_S` or longer."""
     slow: tuple[Seen, ...] = (
         ({"event": "name-looked-up-for-seconds"},) if name == LOOK_UP and s >= SLOW_LOOK_UP_S else ()
     )
@@ -401,7 +401,7 @@ def _step_seen(name: str, s: float) -> tuple[Seen, ...]:
 
 
 def _children(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the ended children that used most of a processor while only their parent was traced."""
+    """Yield ended children that used most of a processor, in traces of their parent only."""
     used = pl.col("cpu_s").is_between(FELT_S, LONGEST_S)
     at = pl.when(pl.col("t_local").is_finite()).then("t_local").alias("t_local")
     columns = [*PLACE_COLUMNS, "line_no", "t_local", "sender_pid", "cpu_s"]
@@ -512,7 +512,7 @@ def _cursors(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _listeners(case: CaseTables) -> Iterator[Sighting]:
-    """Yield threads that serve one connection after the other, by what they do meanwhile."""
+    """Yield listener threads that serve one connection after the other, with the parts of their cycles."""
     if not case.may_have("syscalls"):
         return
     cycle = pl.col("cycle_s")
@@ -619,7 +619,7 @@ def _requests(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _request(parts: list[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield the measure and the split of one request; `parts` are sorted, the longest first. The kind is that of the part."""
+    """Yield the processor measure and the split of one request, whose `parts` are sorted by length, longest first."""
     first = parts[0]
     wall = first["wall_s"]
     who = f"{first['kind']} of {number_words(first['pid'])}"
@@ -669,10 +669,10 @@ def _request(parts: list[dict[str, Any]]) -> Iterator[Sighting]:
 
 
 def cpu_bounds(parts: Sequence[Mapping[str, Any]], wall: float) -> tuple[float, float]:
-    """Return the seconds that a request was on a processor at least, and that it or those it waits for were at most.
+    """Return the minimum and the maximum seconds that a request, or those it waits for, ran on a processor.
 
-    At least: what tracers print as CPU time, and own code if no gap between calls is long. At most: all that is no
-    wait for a remote peer, a timer or the disk. A trace with lost lines bounds nothing.
+    Minimum: the CPU time that tracers print, and own code if no gap between calls is long. Maximum: everything except
+    waits for a remote peer, a timer or the disk. Time over which lines are missing counts only for the maximum.
     """
     low, high = 0.0, 0.0
     for part in parts:

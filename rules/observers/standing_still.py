@@ -192,7 +192,7 @@ def _sleepers(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _by_place(rows: pl.LazyFrame, held: pl.DataFrame, wholes: Mapping[int, Mapping[str, Any]]) -> Iterator[Sighting]:
-    """Yield where processes sleep by the wait channel of the listing: uninterruptible ones, or all of a few chosen ones."""
+    """Yield the wait channels in which processes sleep: uninterruptible ones, or all processes of a short excerpt."""
     few = pl.DataFrame(
         {"artifact_id": [a for a, of in wholes.items() if of["listed"] <= EXCERPT]}, {"artifact_id": pl.Int64}
     )
@@ -236,7 +236,7 @@ def _by_place(rows: pl.LazyFrame, held: pl.DataFrame, wholes: Mapping[int, Mappi
 
 
 def _write_to_each_other(sleeping: Iterable[Mapping[str, Any]]) -> tuple[int, int] | None:
-    """Return a parent and its child among processes that wait until somebody reads from their pipes."""
+    """Return the pids of a parent and its child, if both are among the processes that wait to write to a pipe."""
     held = {row["pid"]: row for row in sleeping}
     return next(((row["ppid"], pid) for pid, row in held.items() if row["ppid"] in held and row["ppid"] != pid), None)
 
@@ -244,7 +244,7 @@ def _write_to_each_other(sleeping: Iterable[Mapping[str, Any]]) -> tuple[int, in
 def _of_several_names(
     groups: Mapping[tuple[int, str | None, str], list[dict[str, Any]]], wholes: Mapping[int, Mapping[str, Any]]
 ) -> Iterator[Sighting]:
-    """Yield once how many processes of different programs slept so at the same moment, the one with most of them."""
+    """Yield the largest number of processes of different programs that slept uninterruptibly at one moment."""
     moments: dict[tuple[int, str | None], dict[tuple[Any, ...], list[tuple[str, dict[str, Any]]]]] = {}
     for (artifact, host, program), sleeping in groups.items():
         for row in sleeping:
@@ -280,7 +280,7 @@ def _of_several_names(
 
 
 def _only(row: Mapping[str, Any], program: str) -> Sighting:
-    """Return the sighting of the only process of a listing: somebody asked for it, and it sleeps so."""
+    """Return the sighting of a listing's only process, which somebody asked for and which sleeps uninterruptibly."""
     who = program if row["pid"] is None else f"{program} ({row['pid']})"
     return Sighting(
         kind="uninterruptible",
@@ -375,7 +375,8 @@ def _open(case: CaseTables) -> Iterator[Sighting]:
 def _in_its_round(row: Mapping[str, Any], lasts: list[dict[str, Any]]) -> bool:
     """Return whether a call without a stamp is open only because the trace ends there.
 
-    That is if its thread worked, and no other one did after it for longer, in lines, than the thread's calls take.
+    This is so if its thread worked before, and other threads did not go on for more lines than a call of this one
+    takes.
     """
     if not row["worked"] or row["t_local"] is not None:
         return False
@@ -390,15 +391,15 @@ def _spans(case: CaseTables) -> pl.LazyFrame:
 
 
 def _call_names(name: str) -> tuple[Seen, ...]:
-    """Return the names of a call, and of the functions of a library and of a kernel that are named after it."""
+    """Return the names for signatures of a call, and of the library and kernel functions named after it."""
     return ({"call": name}, {"symbol": name}, {"stack": f"do_{name}"}, {"stack": f"sys_{name}"})
 
 
 def _open_call(name: str, args: str | None, held: list[dict[str, Any]], threads: int) -> Sighting | None:
     """Return the sighting of a call that never ended.
 
-    It has seconds if its thread worked before: then it stands since the call began. One that was open when the trace
-    began may be at rest, so that only its part of the threads is told.
+    It has seconds only if its thread worked before: then the wait began with the call. A call that was open when the
+    trace began may be idle, so only its share of the threads is given.
     """
     stamped = [r for r in held if r["t_local"] is not None and r["ends"] is not None]
     longest = max((r["ends"] - r["t_local"] for r in stamped), default=None)

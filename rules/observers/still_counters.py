@@ -160,7 +160,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def moving(made: pl.DataFrame) -> Iterator[Sighting]:
-    """Yield the counters that should be still and moved; `made` has the columns of the aggregation in `observe`."""
+    """Yield the counters that should not change but did; `made` has the columns of the aggregation in `observe`."""
     found = sorted(_found(made), key=lambda x: -x[0])
     within: Counter[int] = Counter()
     for _, one in found:
@@ -213,7 +213,7 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
 
 
 def _rate(row: Mapping[str, Any], amount: float) -> float | None:
-    """Return how much a counter moved per second, None where nothing tells the time."""
+    """Return how much a counter grew per second; None if the time is unknown."""
     if row["mode"] == "rate":
         return amount / max(1, int(row["n_flows"]))
     between = float(row["interval_s"] or 0.0) * float(row["n_flows"])
@@ -221,7 +221,7 @@ def _rate(row: Mapping[str, Any], amount: float) -> float | None:
 
 
 def _within(row: Mapping[str, Any], amount: float, traffic: Sequence[Traffic]) -> Sighting:
-    """Return the measure of a counter that is a small part of the traffic, of its own direction where its name tells it."""
+    """Return a counter as a normal measure: a small part of the traffic, of its direction if the name shows it."""
     whole = next((t for t in traffic if t.name[:2].lower() == row["name"][:2].lower()), traffic[0])
     share = amount / whole.amount
     who = " ".join(dict.fromkeys(str(row[k]) for k in ("grp", "item", "name") if row[k]))
@@ -250,7 +250,7 @@ def _weight(strength: str | None, amount: float, share: float | None, moved: flo
 
 
 def _lines(row: Mapping[str, Any]) -> tuple[Lines, ...]:
-    """Return where the counter moved most, and where it stands at last."""
+    """Return the lines where the counter grew most, and of its last value."""
     last = row.get("line_last")
     if last is None or last == row["line_no"]:
         return lines_of(row, "counter")
@@ -265,7 +265,7 @@ def _amount(value: float, unit: str | None) -> str:
 
 @dataclass(frozen=True)
 class Traffic:
-    """A counter of packets: how much it counted in the time that is looked at, its total, and its line."""
+    """A counter of packets: its growth in the period examined, its total, and its line."""
 
     name: str
     amount: float
@@ -306,7 +306,7 @@ def _traffic(made: pl.DataFrame) -> dict[Key, list[Traffic]]:
 def _beside(
     row: Mapping[str, Any], moved: bool, amount: float, traffic: Mapping[Key, Sequence[Traffic]]
 ) -> tuple[Traffic, ...]:
-    """Return the traffic with which a counter is compared: what came in and went out of its group, else all that IP received."""
+    """Return the traffic to compare a counter with: packets in and out of its group, else all that IP received."""
     if re.search(REFUSED, row["name"]):
         accepted = traffic.get((row["artifact_id"], ACCEPTED, row["item"], moved), ())
         if accepted:

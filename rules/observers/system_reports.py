@@ -83,7 +83,7 @@ A_FEW = 0.01
 
 @dataclass(frozen=True)
 class Says:
-    """What to say of a figure from `least` on (or up to `most`), and the part of a lead that it is worth."""
+    """The sentence for a figure of at least `least` (or at most `most`), and its share as evidence."""
 
     sentence: str
     least: float = 1.0
@@ -209,7 +209,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | None:
-    """Return what the rows of one figure say, by the worst of them."""
+    """Return the sighting for the worst row of one figure, None if it is within its bound."""
     if counter in TABLES:
         worst = max(rows, key=lambda r: _part(r))
         return _table(counter, who, worst)

@@ -1,4 +1,4 @@
-r"""What was said on a descriptor around a wait: the question that was sent before it, the answer that ended it."""
+r"""Data on a descriptor around a wait: the question that was sent before it, the answer that ended it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def readable(data: str | None) -> str:
 
 
 def around(case: CaseTables, waits: Iterable[Mapping[str, Any]]) -> dict[tuple[int, int], Talk]:
-    """Return what was said around each wait, by artifact and line of the wait. One pass over the calls for all of them."""
+    """Return (artifact, line) of each wait -> the data sent before it and received after it; one pass for all waits."""
     listed = list(waits)
     if not listed:
         return {}
@@ -129,7 +129,7 @@ NO_ANSWER: Seen = {"event": "name-question-unanswered"}
 
 
 def peer(talk: Talk, wait: Mapping[str, Any], seconds: float | None) -> tuple[Seen, ...]:
-    """Return whom the question before a long wait names, as an event; () where nothing was asked or the wait is short.
+    """Return the event that the question before a long wait shows; () if nothing was asked or the wait is short.
 
     `wait` has `ret`: 0 of a poll says that its time limit ended it.
     """
@@ -152,7 +152,7 @@ def _ended_by_limit(wait: Mapping[str, Any]) -> bool:
 
 
 def resolver_waits(case: CaseTables, waits: Iterable[Mapping[str, Any]]) -> set[tuple[int, int]]:
-    """Return by artifact and line the polls that a resolver made: its time limit ended them, and it asked anew with a datagram."""
+    """Return (artifact, line) of polls by a resolver: they timed out, and it then opened a new datagram socket."""
     listed = [w for w in waits if _ended_by_limit(w) and RESOLVER_POLL.match(str(w["args"] or ""))]
     if not listed:
         return set()
@@ -177,9 +177,10 @@ IN_VAIN: Seen = {"event": "answer-timed-out"}
 
 
 def in_vain(case: CaseTables, waits: Iterable[Mapping[str, Any]]) -> set[tuple[int, int]]:
-    """Return by artifact and line the waits, ended by their time limit, before which the conversation was asked last.
+    """Return (artifact, line) of waits that ended by their time limit while a question was unanswered.
 
-    What was sent need not be printed. A conversation that has answered, answers a later wait, or was never asked owes nothing.
+    The data sent need not be printed. A peer that has answered, answers a later wait, or was never asked owes no
+    answer.
     """
     listed = [w for w in waits if w["ret"] == 0 and w["conv"] is not None]
     if not listed:
@@ -209,6 +210,6 @@ def in_vain(case: CaseTables, waits: Iterable[Mapping[str, Any]]) -> set[tuple[i
 
 
 def owed(found: tuple[Seen, ...]) -> tuple[Seen, ...]:
-    """Return the names of a wait in vain with its event, unless a signature says more than that somebody else is waited for."""
+    """Add the event `IN_VAIN` to the names of a wait, unless signatures know a mechanism that is more than a wait."""
     named = [s.mechanism for one in found for s in recognise(**one) if s.mechanism]
     return found if any(not mechanisms()[m].follow for m in named) else (*found, IN_VAIN)

@@ -249,7 +249,7 @@ class Thread:
 
     @property
     def who(self) -> str | None:
-        """Return what the thread is called, None if nothing names it."""
+        """Return the name of the thread, None if it has none."""
         name, number = self.row["comm"], self.row["lwp"] or self.row["pid"]
         if name:
             return str(name) if str(name).startswith("goroutine ") else f'"{name}"'
@@ -257,7 +257,7 @@ class Thread:
 
     @property
     def identity(self) -> tuple[Any, ...] | None:
-        """Return what is the same in the next dump, None if nothing names the thread."""
+        """Return the key by which the thread is found in the next dump, None if it has no name."""
         found = (self.row["pid"], self.row["lwp"], self.row["comm"])
         return found if found != (None, None, None) and self.n == 1 else None
 
@@ -270,7 +270,7 @@ class Thread:
 
     @property
     def sleeps_at_lock(self) -> bool:
-        """Return whether the stack itself says that it waits: a sleep that all waits share, or the report of a hang, below a lock."""
+        """Return whether the stack shows a wait for a lock: a general sleep, or a reported hang, in a lock function."""
         if not self.waits_for_lock or not self.frames:
             return False
         if RUBY_LOCK.fullmatch(self.frames[0]):
@@ -310,12 +310,12 @@ class Thread:
 
     @property
     def sleeps_alone(self) -> bool:
-        """Return whether it sleeps outside of a piece of work of a pool."""
+        """Return whether it sleeps and is not inside a task of a pool."""
         leaf = _mechanism(self.frames[0]) if self.frames else None
         return leaf in ROUNDS and not any(TASK.fullmatch(f) for f in self.frames)
 
     def names(self) -> tuple[Seen, ...]:
-        """Return by which names signatures may know the stack; of a leaf whose side is known, only those of that side."""
+        """Return the names of the stack for signatures; those of the leaf are of kernel or program only, if known."""
         frames = callers_first(self.frames) if self.row["kernel"] else self.frames
         return (*names_of(frames[0], self.row["kernel"]), *stack_names(frames[1:])) if frames else ()
 
@@ -333,7 +333,7 @@ def _mechanism(frame: str) -> str | None:
 
 @functools.lru_cache(maxsize=20_000)
 def _asks(frame: str) -> bool:
-    """Return whether a function is one by which a program asks a database."""
+    """Return whether a function belongs to a database client."""
     found = known(names_of(frame))
     return found is not None and found.mechanism == "peer-wait" and found.layer == "database"
 
@@ -424,7 +424,7 @@ def _workers_at_rest(idle: Iterable[tuple[str, Thread]]) -> bool:
 
 
 def _count(held: Iterable[Thread]) -> dict[Any, int]:
-    """Return the threads with how many each stands for; the same one of several dumps counts once."""
+    """Return thread -> number of threads that it stands for; a thread that occurs in several dumps counts once."""
     return {t.identity or id(t): t.n for t in held}
 
 
@@ -432,9 +432,9 @@ def _count(held: Iterable[Thread]) -> dict[Any, int]:
 
 
 def _interrupted(thread: Thread) -> tuple[str, int] | None:
-    """Return what holds the lock that a signal handler waits for, and the interrupted function's place in the stack.
+    """Return what holds the lock that a signal handler waits for, and the index of the interrupted frame.
 
-    None unless the leaf waits, inside one of `HELD_INSIDE`, and the code that the signal interrupted was in the same.
+    None unless the leaf waits inside one of `HELD_INSIDE` and the interrupted code was inside the same one.
     """
     frames = thread.frames
     at = next((n for n, f in enumerate(frames) if HANDLER.fullmatch(f)), None)
@@ -480,7 +480,7 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
     for thread in stand:
         groups.setdefault(thread.place, []).append(thread)
     counted = [(sum(_count(held).values()), where, held) for where, held in groups.items()]
-    # The holder of a lock that is waited for in passing is at work, and would be among them.
+    # The holder of a lock that others wait for only briefly is at work, and would be among these threads.
     nobody_works = all(t.waits_for_lock for t in stand)
     for n, where, held in sorted(counted, key=lambda x: (-x[0], _pressing(x[2])))[:MOST]:
         first = max(held, key=lambda t: (finite(t.row, "waited_s") or 0.0, -t.row["line_no"]))
@@ -516,7 +516,7 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
 
 
 def _pressing(held: Sequence[Thread]) -> tuple[bool, float]:
-    """Return by what places with as many threads are sorted: those at a lock first, then by how long they say."""
+    """Return the sort key of places with equally many threads: those at a lock first, then the longest stated wait."""
     return not any(t.waits_for_lock for t in held), -max(finite(t.row, "waited_s") or 0.0 for t in held)
 
 
@@ -536,9 +536,9 @@ def _first_own(thread: Thread) -> str:
 
 
 def _says(thread: Thread, waited: float | None, sure: bool, chosen: bool = False) -> tuple[Seen, ...]:
-    """Return what the tool says outright: the wait for a lock that another thread holds, a call that does not return.
+    """Return events that the dump states outright: a wait for another thread's lock, a call that does not return.
 
-    `sure`: the wait is none in passing; `chosen`: of an excerpt, whose stacks somebody took for those that matter.
+    `sure`: the wait is not just a brief one; `chosen`: the dump is an excerpt, whose stacks somebody selected.
     """
     blocked = bool(LOCK_STATE.fullmatch(thread.row["state"] or ""))
     long = (waited or 0.0) >= LONG_S
@@ -558,7 +558,7 @@ def _says(thread: Thread, waited: float | None, sure: bool, chosen: bool = False
 
 
 def _module_lock(thread: Thread) -> str | None:
-    """Return the module inside which a thread of the kernel waits for a lock, if no signature knows the function that does."""
+    """Return the kernel module whose function waits for a lock, None if a signature knows this function."""
     if not thread.frames or not ON_THE_WAY.fullmatch(SUFFIX.sub("", thread.frames[0])):
         return None
     above = zip(thread.frames, thread.modules or (None,) * len(thread.frames), strict=True)
@@ -576,7 +576,7 @@ def _blocked(thread: Thread, sure: bool) -> Seen:
 
 
 def _composed(frames: Sequence[str]) -> Iterator[Seen]:
-    """Yield what leaf and callers say together: a read is a wait for what its caller asked for."""
+    """Yield events that follow from leaf and callers together: the caller of a read shows what it waits for."""
     if not any(READ.fullmatch(f) for f in frames[:4]):
         return
     for event, callers in (("thread-in-handshake", HANDSHAKE), ("thread-reads-random-seed", SEED)):

@@ -123,7 +123,7 @@ def _interval(text: str, line: int) -> Interval | None:
 
 
 def _run(row: dict[str, Any], made: list[Interval]) -> Iterator[Sighting]:
-    """Yield what stands out of the lines of a part; those of the whole time are the widest."""
+    """Yield what stands out in the lines of a part; the lines with the widest interval cover the whole run."""
     widest = max(i.end - i.begin for i in made)
     wholes = [i for i in made if i.end - i.begin >= 0.9 * widest]
     sums = [i for i in wholes if i.stream == "SUM"] or wholes

@@ -37,7 +37,7 @@ def _limit_s() -> pl.Expr:
 
 
 def time_limits(case: CaseTables) -> Iterator[Sighting]:
-    """Yield for each call and target how often its time limit ended it, the longest together first."""
+    """Yield for each call and target how often its time limit ended it, those with the longest total first."""
     ended = pl.col("name").is_in([*IN_MS, *IN_PARTS]) & (pl.col("ret") == 0) & OWN_S.is_null()
     limit = _limit_s()
     serving = case.scan("syscalls", ["artifact_id", "pid"], pl.col("name").is_in([*ACCEPTS, "listen"])).unique()
@@ -48,7 +48,7 @@ def time_limits(case: CaseTables) -> Iterator[Sighting]:
     if not kept:
         return
     rows = pl.concat(kept).join(serving.collect(), on=["artifact_id", "pid"], how="anti", nulls_equal=True)
-    # What a loop waits for on its own, without anybody who owes an answer, says nothing.
+    # A time-out of a loop in which nobody owes an answer proves nothing.
     of_resolver = pl.col("args").fill_null("").str.contains(rf"^{RESOLVER_POLL.pattern}")
     rows = rows.filter((pl.col("target").is_not_null() | of_resolver) & ~pl.col("kind").is_in(["sleep", "lock"]))
     if rows.is_empty():

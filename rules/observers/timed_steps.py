@@ -130,7 +130,7 @@ def _system(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
 
 
 def _impossible(starts: list[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield times that cannot be: several units that took the same time, which is longer than a day."""
+    """Yield impossible times: several units with the same time, which is longer than a day."""
     long = sorted((r for r in starts if r["elapsed_s"] > IMPOSSIBLE_S), key=lambda r: r["line_no"])
     if len(long) < ALIKE or min(r["elapsed_s"] for r in long) < EQUAL * max(r["elapsed_s"] for r in long):
         return

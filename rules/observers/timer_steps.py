@@ -45,7 +45,7 @@ CROWD = 3
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield crowds of equal durations and single known timers, the longest together first."""
+    """Yield groups of equal durations and single durations of known timers, those with the longest total first."""
     parts = [rows.top_k(MOST_CALLS, by="own_s") for rows in calls(case, OWN_S.is_between(LEAST_S, LONGEST_S))]
     if not parts:
         return

@@ -44,8 +44,8 @@ Row = dict[str, float]
 class Column:
     """A figure of a row, its bound, and a sentence with {who} and {value}.
 
-    `value` makes the figure of the words of a row, None where it does not hold (an idle processor has no clock); `share` is how much
-    of what the row is about it takes.
+    `value` computes the figure from the words of a row, None if it does not apply (an idle processor has no clock
+    rate). `share` computes the part (0 to 1) that the figure takes of what the row is about.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Listing:
 
 
 def _of(word: str, *, idle: str | None = None) -> Callable[[Row], float | None]:
-    """Return a reader of one column; where `idle` is a column of operations, a row without any has no figure."""
+    """Return a function that reads one column; with `idle`, a column of operations, rows without any have no figure."""
 
     def read(row: Row) -> float | None:
         if idle is not None and row.get(idle, 0.0) < 1:
@@ -82,7 +82,7 @@ def _of(word: str, *, idle: str | None = None) -> Callable[[Row], float | None]:
 
 
 def _each(word: str, among: str) -> Callable[[Row], float | None]:
-    """Return a reader of a column that is a sum over as many as another column says."""
+    """Return a function that divides one column, a sum, by another column, the number of members."""
     return lambda row: row[word] / row[among] if word in row and row.get(among, 0.0) >= 1 else None
 
 
@@ -95,7 +95,7 @@ def _percent(row: Row, value: float) -> float:
 
 
 def _waited(row: Row, value: float) -> float:
-    """Return which part of the time in which a virtual machine wanted processors it did not get them."""
+    """Return the part (0 to 1) of the time in which a virtual machine wanted processors and did not get them."""
     waited = row.get("%RDY", 0.0) + row.get("%CSTP", 0.0)
     return waited / (waited + row.get("%RUN", 0.0)) if waited else 0.0
 
@@ -135,7 +135,7 @@ _BUSY: Seen = {"counter": "disk_busy_pct"}
 
 
 def _of_processors(*words: str) -> Callable[[Row], float | None]:
-    """Return a reader of how much of all processors some columns of atopsar take: its row `all` adds their percentages up."""
+    """Return a function that computes columns of atopsar in % of all processors, whose row `all` sums percentages up."""
 
     def read(row: Row) -> float | None:
         if "cpu" in row:
@@ -733,7 +733,7 @@ def _user_locks(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterato
 
 
 def _cells(row: dict[str, Any]) -> list[str] | None:
-    """Return the words of a row, as many as its heading has; None where a cell holds more or fewer."""
+    """Return the words of a row, one per word of its heading; None if a cell has more or fewer words."""
     made: list[str] = []
     for name, cell in zip(row["heading"], row["cells"], strict=False):
         names, words = (name or "").replace("|", " ").split(), (cell or "").replace("|", " ").split()

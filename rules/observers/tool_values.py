@@ -95,7 +95,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _of_text(table: str) -> pl.Expr:
-    """Return which rows the general reader made: it alone reads these tools."""
+    """Return an expression for the rows made by the general reader, which alone reads the output of these tools."""
     return pl.col("scope" if table == "params" else "grp") == "text"
 
 

@@ -51,8 +51,8 @@ def _makers(case: CaseTables) -> pl.DataFrame:
 def calls(case: CaseTables, where: pl.Expr, *, whole: bool = False) -> Iterator[pl.DataFrame]:
     """Yield the system calls for which `where` holds, with `kind`, `target`, `side`, `own_s` and `done_s` (s).
 
-    They come in batches of lines that follow each other, so that each row is read once, or of `whole` processes.
-    Without stamps the line stands for the time, so that order is kept; `done_s` is NULL then.
+    They come in batches of consecutive lines, so that each row is read once, or with `whole` in batches of whole
+    processes. Without stamps the line number replaces the time for the order, and `done_s` is NULL.
     """
     made: pl.DataFrame | None = None
     births = case.derived("proc_tree")

@@ -68,7 +68,7 @@ def measures(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _moved(case: CaseTables, names: str, groups: pl.Expr) -> pl.LazyFrame:
-    """Return the counters of these names with what they moved (`flow`, NULL: unknown) and the last total."""
+    """Return the counters of these names with their growth (`flow`, NULL if unknown) and their last total."""
     value = pl.col("value")
     series = [*PLACE_COLUMNS, "part", "grp", "item", "name"]
     grew = pl.coalesce("delta", value.diff())
@@ -154,7 +154,7 @@ def _out_of_order(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _without_errors(case: CaseTables) -> Iterator[Sighting]:
-    """Yield how many counters of errors and drops of interfaces with traffic stand at 0, where none of a listing moved."""
+    """Yield how many error and drop counters of interfaces with traffic are 0, for listings in which all are 0."""
     iface = (pl.col("grp") == "iface").fill_null(value=False)
     rows = _moved(case, f"{ERRORS}|{PACKETS}", iface).collect(engine="streaming")
     rows = rows.with_columns(errors=pl.col("name").str.contains(ERRORS))
@@ -228,7 +228,7 @@ def _drops(case: CaseTables) -> Iterator[Sighting]:
         if key not in best or rate > best[key][0]:
             best[key] = rate, row
     for rate, row in best.values():
-        # Drops that move stand out as counters that should be still; here is only the measure.
+        # Growing drops stand out in `still_counters`; this is only the measure.
         yield Sighting(
             "counter",
             f"{row['item'] or 'an interface'} {row['name']}",

@@ -70,7 +70,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _stations(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield what stands out of each station of a dump: a name that comes again begins the next one."""
+    """Yield what stands out for each station of a dump; a repeated name begins the next station."""
     station: dict[str, tuple[float, dict[str, Any]]] = {}
     for row in rows:
         number = _NUMBER.match(str(row["value"]))

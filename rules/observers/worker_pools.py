@@ -35,7 +35,7 @@ FULL_PCT = 80.0
 
 @dataclass(frozen=True)
 class Names:
-    """Names of a status page, in lower case and with blanks: what is idle, busy, all, queued now and at most, limit reached, slow."""
+    """Names of counters on a status page, in lower case with blanks: for workers, the queue, limits, slow requests."""
 
     what: str
     idle: str
@@ -148,7 +148,7 @@ def _pool(page: Names, named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting
 
 
 def _dotnet(named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield the queue of .NET's thread pool: more work items than threads wait for one of them."""
+    """Yield the queue of .NET's thread pool; it stands out if more work items wait than there are threads."""
     if DOTNET_QUEUE not in named or DOTNET_THREADS not in named:
         return
     queue, threads = named[DOTNET_QUEUE], named[DOTNET_THREADS]
@@ -174,7 +174,7 @@ def _dotnet(named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting]:
 def _more(
     page: Names, queue_most: float | None, most: float | None, whole: float, reached: float | None, slow: float | None
 ) -> str | None:
-    """Return what the page tells since its start."""
+    """Describe what a status page counted since the start of the pool."""
     told = []
     if reached:
         told.append(f"the limit on them was reached {figure(reached, 'count')} times since the start")
