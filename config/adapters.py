@@ -74,7 +74,7 @@ class MFAAdapter(DefaultMFAAdapter):
     """Keep the secrets of second factors sealed, so that a copy of the database alone gives nobody their codes."""
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
-        """Return what a key is bound to: the host that the browser asks, under the name of the program."""
+        """Return the party that a security key is bound to: the host of the request, under the program's name."""
         return {**super().get_public_key_credential_rp_entity(), "name": "Exhibit"}
 
     def encrypt(self, text: str) -> str:

@@ -32,7 +32,7 @@ class NoSpace(Refused):
 
 
 class OverQuota(Refused):
-    """More than one room or one sender may bring (incidents/storage/quotas.py): 507 for a room, 429 for a sender."""
+    """The quota of a room or a sender is exceeded (incidents/storage/quotas.py): 507 for a room, 429 for a sender."""
 
 
 class AlreadyHere(Refused):

@@ -66,7 +66,7 @@ _FAIL: dict[str, Callable[[Job, str], None]] = {
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def warm(**_: object) -> None:
-    """Start the processes that read and judge with the worker process whose jobs need them, so that no job waits for it."""
+    """Start the reading or judging process together with the worker that needs it, so that no job waits for it."""
     queues = set(current_app.amqp.queues.consume_from)
     if {Queue.SMALL, Queue.LARGE} & queues:
         ingest.warm()
@@ -225,7 +225,7 @@ def _again_or_fail(job: Job, cause: str) -> None:
 
 
 def _measure(job: Job, seconds: float) -> None:
-    """Count an attempt at a job by how it ended, which the row says: done, failed, or to be gone on with ("again")."""
+    """Count an attempt at a job by its result in the row: "done", "failed", or "again" if it continues later."""
     if meters.on():
         state = Job.objects.filter(pk=job.pk).values_list("state", flat=True).first()
         ends = {JobState.DONE: "done", JobState.FAILED: "failed", JobState.QUEUED: "again"}

@@ -37,7 +37,7 @@ def receive_stream(
 
 
 def receive(room: Room, incoming: store.Incoming, name: str, way: str, said: Said | None = None) -> Artifact:
-    """Make an incoming file of the store an artifact of the room; every way in ends here.
+    """Make an incoming file of the store an artifact of the room; every kind of upload ends here.
 
     The bytes are in place and safe on disk before the row is committed. Raises `AlreadyHere` for content that the room
     already holds, `OverQuota` for more than it or the sender may bring. May be called again after a fault, and never

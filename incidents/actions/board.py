@@ -135,7 +135,7 @@ def _lay(doing: Deed, row: Argument, said: Said) -> None:
 
 
 def _once(doing: Deed, row: Argument) -> None:
-    """Refuse a reason that stands on the board under the same name: the board would show both as one row."""
+    """Refuse a reason that the same person has on the board already: the board would show both as one row."""
     same = doing.incident.arguments.filter(
         removed_at__isnull=True, author_label=row.author_label, reason=row.reason
     ).exclude(pk=row.pk)

@@ -30,7 +30,7 @@ class Stretch:
     words: dict[str, Correction] = field(default_factory=dict)
 
     def without(self, first: int, last: int) -> list[Stretch]:
-        """Return what remains of it without lines `first` to `last`: none, one or two ranges."""
+        """Return what remains of the range without lines `first` to `last`: none, one or two ranges."""
         sides = ((self.first, min(self.last, first - 1)), (max(self.first, last + 1), self.last))
         return [replace(self, first=a, last=b) for a, b in sides if a <= b]
 
@@ -45,7 +45,7 @@ def make_part(room: Room, number: int, lines: tuple[int, int], kind: str | None)
 
 
 def make_prose(room: Room, number: int, lines: tuple[int, int]) -> Artifact:
-    """Mark lines as prose: they are no tool's output and give no rows."""
+    """Mark lines as prose: text that no tool printed and that gives no rows."""
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
         _lay(doing, artifact, lines, Border.PROSE, {})

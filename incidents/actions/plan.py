@@ -269,7 +269,7 @@ def restore_entry(room: Room, id: int) -> Entry:
 
 
 def _mark(doing: Deed, row: Entry) -> None:
-    """Make the entry's marker what the entry says: there, changed or gone."""
+    """Create, change or remove the entry's marker, to match the entry."""
     if row.kind == EntryKind.CHANGE and row.deleted_at is None:
         fields = {"at": row.at, "kind": MarkerKind.CHANGE, "label": _first_line(row.text)}
         row.marker = case.put_marker(doing.room, fields, row.marker_id)

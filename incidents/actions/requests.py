@@ -78,7 +78,7 @@ def put(
 
 
 def put_once(room: Room, ask_id: str, said: Mapping[str, Any]) -> EvidenceRequest:
-    """Request what an ask of the report asks for, unless a request for it stands: two people at once make one."""
+    """Create the request for an ask of the report, unless an open one exists; two people at once create one."""
     with deed(room, Right.PLAN) as doing:
         standing = doing.incident.requests.filter(ask_id=ask_id).exclude(state=RequestState.WITHDRAWN).last()
         return standing or put(room, said)
@@ -96,7 +96,7 @@ def withdraw(room: Room, id: int) -> EvidenceRequest:
 
 
 def reopen(room: Room, id: int) -> EvidenceRequest:
-    """Reopen a request that was withdrawn, expired, or got an answer that was not what was needed."""
+    """Reopen a request that was withdrawn, has expired, or got the wrong answer."""
     with deed(room, Right.PLAN) as doing:
         row = _request(doing, id)
         _own(doing, row)

@@ -112,7 +112,7 @@ def _promise(doing: Deed, current: Mapping[str, Any], changed: Mapping[str, Any]
 
 
 def require_severity(severity: int | None) -> None:
-    """Refuse a severity that is not in the list; None is no answer."""
+    """Refuse a severity that is not in the list; None (not stated) is allowed."""
     if severity is not None and severity not in RoomSeverity.values:
         raise Refused("Choose a severity from 1 to 4.")
 
@@ -125,7 +125,7 @@ def _quiet_reminders(incident: Incident) -> None:
 
 
 def undo(room: Room, seq: int) -> Incident:
-    """Put back what the room's last change of the standing, row `seq` of the activity, overwrote."""
+    """Restore the values that the room's last change of the standing overwrote: that of row `seq` of the activity."""
     changes = room.incident.activity.filter(verb=VERB).order_by("-seq")
     last = changes.first()
     if last is None or last.seq != seq:

@@ -24,7 +24,7 @@ MOST = 10  # webhooks of one room
 def add(room: Room, url: str, kinds: Sequence[str], form: str = "") -> Webhook:
     """Add an address; its secret (`Webhook.secret`) is for the receiver and is shown once.
 
-    `form`: one of `HookForm`; empty: what the address suggests.
+    `form`: one of `HookForm`; if it is empty, the address decides.
     """
     url = url.strip()
     if len(url) > 500:

@@ -46,7 +46,7 @@ def claim_text(claim: Claim, link: str) -> str:
 
 
 def claim_markdown(claim: Claim, link: str) -> str:
-    """Return a finding or clearing as Markdown; evidence stands in fenced blocks, everything else is escaped."""
+    """Return a finding or clearing as Markdown; evidence is in fenced blocks, everything else is escaped."""
     out = [f"### {escaped(claim.headline)}", "", f"{escaped(_head(claim))}", ""]
     if claim.expert:
         out += [escaped(claim.expert), ""]

@@ -106,7 +106,7 @@ def on_lines(room: Room, sha256: str) -> QuerySet[Note]:
 
 
 def on_range(room: Room, sha256: str, first: int, last: int) -> QuerySet[Note]:
-    """Return the first notes on lines of which one lies in the range, both ends included."""
+    """Return the first notes of discussions whose lines overlap the range, both ends included."""
     return on_lines(room, sha256).filter(line_from__lte=last, line_to__gte=first)
 
 

@@ -15,9 +15,9 @@ SHOWN = {MINE: "mine", "nobodys": "nobody's yet", "overdue": "overdue", "open": 
 
 
 def follow_ups(user: User, show: str, q: str = "") -> QuerySet[FollowUp]:
-    """Return follow-ups in the rooms that this person sees, the earliest due first; those done, the latest first.
+    """Return follow-ups in the rooms that this person sees: by due date, or if done, the latest first.
 
-    `q` is looked for in their texts and in the titles of their rooms.
+    `q` is searched in their texts and in the titles of their rooms.
     """
     rows = FollowUp.objects.filter(incident__in=visible_to(user), deleted_at__isnull=True)
     if show == DONE:

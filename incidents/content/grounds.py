@@ -12,9 +12,9 @@ from rules.signatures.signatures import areas, signatures
 
 @dataclass(frozen=True)
 class Grounds:
-    """What is known of an observation's mechanism, in words; empty where it names none.
+    """What is known of an observation's mechanism, in words; empty if the observation names none.
 
-    `sources` say where one can read what `means` says, `harmless` when it is nothing, `shows_more` what would show more.
+    `sources` are references for `means`, `harmless` says when it does no harm, `shows_more` what would show more.
     """
 
     mechanism: str

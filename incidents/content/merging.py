@@ -102,7 +102,7 @@ def _regions(changes: list[Change]) -> list[tuple[int, int]]:
 
 
 def _image(words: Sequence[str], changes: list[Change], begin: int, end: int) -> list[str]:
-    """Return what the base's words [begin, end) became in one of the texts."""
+    """Return the words that replace the base's words [begin, end) in one of the texts."""
     inside = [change for change in changes if begin <= change[0] and change[1] <= end]
     before = sum((d - c) - (b - a) for a, b, c, d in changes if (a, b) < (begin, begin) and b <= begin and a < begin)
     grown = sum((d - c) - (b - a) for a, b, c, d in inside)

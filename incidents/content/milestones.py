@@ -104,7 +104,7 @@ def header(incident: Incident) -> dict[str, Any]:
 
 
 def severity_words(incident: Incident) -> str:
-    """Return the room's severity with its number, "" if nobody said it."""
+    """Return the room's severity in words with its number, "" if nobody has stated it."""
     return f"{incident.severity}, {incident.get_severity_display()}" if incident.severity else ""
 
 

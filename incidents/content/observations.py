@@ -137,7 +137,7 @@ def _three_digits(number: float) -> str:
 
 
 def _small(value: float | None, unit: str, name: str, n: int, part: float | None) -> str:
-    """Write the second line below a magnitude: what is counted, which share it is, or how often."""
+    """Write the second line below a magnitude: the thing counted, its share, or how often it occurred."""
     word = _UNIT_NAMES.sub("", name).replace("_", " ")
     if unit in ("", "count") or unit in _SIZES:
         return _single(word) if value == 1 and unit == "count" else word
@@ -149,7 +149,7 @@ def _small(value: float | None, unit: str, name: str, n: int, part: float | None
 
 
 def _single(word: str) -> str:
-    """Return the word for one of what is counted.
+    """Return the singular of the word for what is counted.
 
     >>> [_single(word) for word in ("processes", "retries", "lines", "switches", "class", "open")]
     ['process', 'retry', 'line', 'switch', 'class', 'open']
@@ -162,7 +162,7 @@ def _single(word: str) -> str:
 
 
 def _compared(against: Mapping[str, Any], normal: bool) -> str:
-    """Say what a figure is compared with, and its value where that tells more than the words do."""
+    """Say what a figure is compared with, and the value of that if it adds to the words."""
     what, value, unit = str(against.get("what") or ""), _number(against.get("value")), str(against.get("unit") or "")
     if value == 0 and unit == "count":
         what = ""  # "no error" beside a count of errors
@@ -180,7 +180,7 @@ def _versus(value: float | None, unit: str, against: Mapping[str, Any]) -> tuple
 
 
 def _picture(raw: Mapping[str, Any], value: float | None, unit: str, kind: str, part: float | None) -> Picture | None:
-    """Choose the picture by what the report gives: a share, two values, or one measurement that has no course."""
+    """Choose the picture by the values in the report: a share, two values, or a single measurement."""
     if value is None or kind in UNMEASURED:
         return None
     if part is not None:

@@ -79,7 +79,7 @@ def svg(pictures: Sequence[Picture], width: int, more: int = 0) -> str:
 
 
 def _values(picture: Picture, top: float) -> tuple[list[str], float]:
-    """Write what was measured at one moment, a value a line."""
+    """Write the values measured at one moment, one per line."""
     ink = colours()
     parts = [
         _text(MARGIN, top + 16, picture.title, weight="600"),

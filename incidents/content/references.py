@@ -61,7 +61,7 @@ def time_place(slug: str, clock: str | None, begin: float | None, end: float | N
 
 @dataclass
 class Known:
-    """Things of a room that are known so far, so that a page does not query again for what it has read.
+    """Things of a room that a page has read already, so that it does not query for them again.
 
     `artifacts`: number to name and hash; `findings`: key to rule and headline. `learn` looks up what is missing.
     """
@@ -98,7 +98,7 @@ class Known:
         return {sha256: (number, name) for number, (name, sha256) in self.artifacts.items()}
 
     def target(self, ref: Ref) -> Target | None:
-        """Return what a reference points at; None if it is nothing in this room."""
+        """Return the target of a reference; None if this room has no such thing."""
         slug = self.room.incident.slug
         match ref.kind:
             case "finding" if ref.name in self.findings:

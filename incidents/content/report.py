@@ -580,7 +580,7 @@ class Verdict:
 
     @property
     def label(self) -> str:
-        """Return what stands before the headline wherever it is printed."""
+        """Return the label that precedes the headline wherever it is printed."""
         return next((label for state, label in LABELS.items() if state == self.state), self.state)
 
     @property
@@ -642,7 +642,7 @@ class Outlook:
 
     @property
     def explanations(self) -> list[Group]:
-        """Return the groups that say how it fits together: all but remarks on the data."""
+        """Return the groups that explain the incident: all but remarks on the data."""
         return [group for group in self.groups if group.code != "quality"]
 
     @property
@@ -651,9 +651,9 @@ class Outlook:
         return [claim for group in self.groups if group.code == "quality" for claim in group.claims]
 
     def part_of(self, claim: Claim) -> str:
-        """Return what stands before a claim's headline: its part in how it fits together.
+        """Return the label before a claim's headline: its part in the explanation.
 
-        What carries the verdict bears the verdict's label, so that the column never says more than the head.
+        Claims that carry the verdict have the verdict's label, so that the column never claims more than the head.
         """
         if claim.group == "cause":
             carries = any(claim.key == one.key for one in self.carriers)
@@ -683,7 +683,7 @@ class Outlook:
 
     @cached_property
     def observations(self) -> list[Observation]:
-        """List all observations of the report in its order; the first of those that stand out are shown unasked."""
+        """List all observations of the report in its order."""
         listed = [
             observation(raw, citations(raw.get("citations") or [], self.slug, self.held))
             for raw in self.report.get("observations") or []
@@ -714,12 +714,12 @@ class Outlook:
 
     @property
     def first_observations(self) -> list[Observation]:
-        """List what stands out and is shown unasked."""
+        """List the observations that stand out and are shown by default."""
         return self.standing_out[:FIRST_SHOWN]
 
     @property
     def more_observations(self) -> list[Observation]:
-        """List what else stands out."""
+        """List the observations that stand out and are shown only on demand."""
         return self.standing_out[FIRST_SHOWN:]
 
     @cached_property
@@ -771,8 +771,8 @@ class Outlook:
     def best_asks(self) -> list[Ask]:
         """List the few asks that would settle most, as the report chose them.
 
-        One that a rule or finding wishes too keeps the id and the tables of that wish. It names a rule only if the rule
-        is what it decides first.
+        One that a rule or finding asks for too keeps the id and the tables of that ask. It names a rule only if the
+        rule is the first thing that it decides.
         """
         wished = {(ask.command, ask.host): ask for ask in reversed(self._asks)}
         chosen = [_best_ask(entry) for entry in self.report.get("asks") or []]
@@ -918,9 +918,9 @@ class Outlook:
 def symptom_seconds(
     bad: float | None, normal: float | None, unit: str | None, title: str, explained: bool
 ) -> Seconds | None:
-    """Return the bar of a symptom without a traced request: what is usual, and what is not looked into; None if unknown.
+    """Return the bar of a symptom without a traced request: the usual seconds and the others; None if unknown.
 
-    `explained`: a cause or suspect stands, so the rest is only longer than usual.
+    `explained`: there is a cause or suspect, so the other seconds are labelled only as longer than usual.
     """
     if unit != "s" or bad is None or normal is None or not bad > normal > 0:
         return None

@@ -52,7 +52,7 @@ class Paper:
 
 
 def gather(incident: Incident) -> Paper:
-    """Read all of it, in few queries."""
+    """Read everything that the review shows, in a few queries."""
     newest = incident.evaluations.filter(accepted=True).order_by("-number").first()
     verdict = Outlook(newest.report, incident.slug).verdict if newest else None
     on_duty = lead_and_duties(Incident.objects.filter(pk=incident.pk).values(**people_of(OuterRef("pk"))).get())

@@ -153,7 +153,7 @@ class Unfit(Refused):
 
 
 def document(incident: Incident, with_readings: bool) -> Json:
-    """Return the room's rows as JSON; `with_readings` adds what is known of the tables."""
+    """Return the room's rows as JSON; `with_readings` adds the rows of readings and their parts."""
     people: dict[int, int] = {}
     names: list[str] = []
 

@@ -98,7 +98,7 @@ def fired(user: User | AnonymousUser) -> dict[str, int]:
 
 
 def found_in(user: User | AnonymousUser) -> QuerySet[Finding]:
-    """Return what rules find now in the rooms that this person may see."""
+    """Return the present findings of rules in the rooms that this person may see."""
     rooms = visible_to(user).values("pk")
     return Finding.objects.filter(incident__in=rooms, gone_since__isnull=True, withdrawn=False)
 
@@ -150,7 +150,7 @@ def thresholds(rule: Rule, used: Mapping[str, Any] | None = None) -> list[Thresh
 
 @dataclass(frozen=True)
 class Explained:
-    """A rule with the values of one finding filled in: why the finding says what it says."""
+    """A rule with the values of one finding filled in, to explain the finding."""
 
     claim: Claim
     rule: Rule | None

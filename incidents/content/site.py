@@ -110,7 +110,7 @@ class Backups:
 
     @property
     def age(self) -> timedelta | None:
-        """Age of what is in the last whole backup, which is older than its end."""
+        """Age of the content of the last complete backup, counted from the begin of that backup."""
         return timezone.now() - self.last.started_at if self.last else None
 
     @property
@@ -299,7 +299,7 @@ def held() -> list[Incident]:
 
 
 def backups() -> Backups:
-    """Return what is known of the backups that were made here."""
+    """Return the backups that were made here, and the schedule."""
     every = timedelta(hours=settings.EXHIBIT_BACKUP_HOURS)
     root: Path | None = settings.EXHIBIT_BACKUP_ROOT
     latest = list(Backup.objects.all()[:LATEST_BACKUPS])

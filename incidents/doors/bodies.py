@@ -79,7 +79,7 @@ async def limited(scope: Scope, receive: Receive, send: Send, pages: object) -> 
 
 
 def _size(announced: bytes | None) -> int | None:
-    """Return the announced size; the server itself refuses one that is no number."""
+    """Return the announced size, None without one; the server itself refuses a value that is not a number."""
     return int(announced) if announced is not None and announced.isdigit() else None
 
 
@@ -110,7 +110,7 @@ def _known(headers: dict[bytes, bytes]) -> bool:
 
 
 def takes_at_most(bytes: int) -> Callable[[View], View]:
-    """Return a decorator that marks a view as one that takes only so small a body, whoever sends it."""
+    """Return a decorator that limits the body of a view's requests to `bytes`, whoever sends them."""
 
     def mark(view: View) -> View:
         view.takes_at_most = bytes  # type: ignore[attr-defined]  # read above through the address

@@ -20,7 +20,7 @@ def _zone_named(name: str) -> ZoneInfo | None:
 
 
 def is_zone(name: str | None) -> bool:
-    """Return whether a name is that of a zone; printed abbreviations such as CST are none."""
+    """Return whether a name is that of a time zone; printed abbreviations such as CST are not."""
     return bool(name) and _zone_named(str(name)) is not None
 
 
@@ -41,7 +41,7 @@ def zone_shift_at(name: str | None, instant: float) -> float | None:
 
 
 def time_of_day(at: float, zero: float, digits: int) -> str:
-    """Write a time on an axis whose zero stands at `zero` seconds since 1970 as the time of day that was shown.
+    """Write a time on an axis as a time of day; the zero of the axis is at `zero` seconds since 1970.
 
     >>> time_of_day(0.25, 1748772000.0, 3), time_of_day(-60.0, 1748772000.0, 0), time_of_day(59.9996, 0.0, 3)
     ('10:00:00.250', '09:59:00', '00:01:00.000')

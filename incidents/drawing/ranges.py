@@ -88,7 +88,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines on which rows of one artifact in the range stand."""
+    """The lines of one artifact's rows in the range."""
 
     artifact: int
     first: int
@@ -514,7 +514,7 @@ def told_in(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) 
 
 
 def lines_in(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) -> list[Lines]:
-    """Return the lines on which rows in the range stand, for each artifact."""
+    """Return the lines of the rows in the range, for each artifact."""
     found: dict[int, list[Json]] = {}
     seen: set[str] = set()
     for name, (lane, _) in lanes().items():

@@ -42,7 +42,7 @@ _noted: dict[str, float] = {}
 
 @dataclass(frozen=True)
 class Device:
-    """A browser that is signed in. `name` is short, `agent` what the browser calls itself."""
+    """A browser that is signed in. `name` is a short name, `agent` its User-Agent."""
 
     pk: int
     name: str
@@ -100,7 +100,7 @@ def record_refused(request: HttpRequest | None, typed: Mapping[str, Any]) -> Non
 
 
 def agent_of(request: HttpRequest) -> str:
-    """Return what the browser of a request calls itself, cut to what is kept."""
+    """Return the User-Agent of a request, cut to the stored length."""
     return str(request.META.get("HTTP_USER_AGENT", ""))[:MOST_AGENT]
 
 

@@ -46,12 +46,12 @@ _request_s = Histogram(
 
 
 def on() -> bool:
-    """Tell whether anybody is to read what is counted."""
+    """Tell whether counting is switched on (by a token for /metrics)."""
     return bool(settings.EXHIBIT_METRICS_TOKEN)
 
 
 def answered(route: str, method: str, status: str, seconds: float) -> None:
-    """Count an answer of this process. `status` is "gone" where the sender left before there was one."""
+    """Count an answer of this process. `status` is "gone" if the sender left before the answer began."""
     _requests.labels(route, method if method in METHODS else "other", status).inc()
     _request_s.labels(route).observe(seconds)
 

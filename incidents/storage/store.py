@@ -89,12 +89,12 @@ def lines_of(artifact: Artifact) -> LineReader | None:
 
 
 def bundle_path(incident_id: int, id: uuid.UUID) -> Path:
-    """Return where a bundle of the room lies: one made of it, or the one that it is filled from."""
+    """Return the path of a bundle: one made of the room, or the one that the room is filled from."""
     return _room(incident_id) / "bundles" / str(uuid.UUID(str(id)))
 
 
 def drop_bundle(incident_id: int, id: uuid.UUID) -> None:
-    """Remove a bundle and what was written of it so far. Can be repeated."""
+    """Remove a bundle, finished or partly written. Can be repeated."""
     with _plain_faults():
         path = bundle_path(incident_id, id)
         for left in path.parent.glob(f"{path.name}*") if path.parent.is_dir() else ():

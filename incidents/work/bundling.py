@@ -169,7 +169,7 @@ def _without_text(manifest: dict[str, Any]) -> bytes:
 
 
 def _table_files(artifact: Artifact) -> list[Path]:
-    """Return the files of the reading in use that go along. A transcript does not: it is the text without its masks."""
+    """Return the files of the reading in use to export, without transcripts, which contain the text unmasked."""
     if artifact.reading is None:
         return []
     artifact.reading.artifact = artifact
@@ -196,7 +196,7 @@ def _manifest(export: Export, members: tuple[bundles.Member, ...]) -> bundles.Ma
 
 
 def _sha256(file: BinaryIO) -> tuple[int, str]:
-    """Return size and hash of what was written."""
+    """Return size and SHA-256 of a written file."""
     digest = hashlib.sha256()
     file.seek(0)
     while piece := file.read(bundles.PIECE):

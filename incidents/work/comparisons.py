@@ -178,7 +178,7 @@ def reversed_here(
 
 
 def caveats(first: Side, second: Side, report: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
-    """Return sentences on what else may explain a difference: other hours, tracing on one side, values left out."""
+    """Return sentences on other reasons for a difference: other hours, tracing on one side, values left out."""
     told = []
     spans = [_hours(side, report) for side in (first, second)]
     if spans[0] and spans[1]:
@@ -461,7 +461,7 @@ class Cut:
 
 
 def cut_at(case: Case, number: int, line: int) -> Cut | None:
-    """Return what a border before a line separates: its stretch, or at its begin the one before of the same kind."""
+    """Return the lines on both sides of a border before a line: of its stretch, or at its begin of the one before."""
     own = case.at(number, line)
     if own is None:
         return None

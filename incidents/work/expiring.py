@@ -14,9 +14,9 @@ from incidents.storage import live
 
 
 def end_what_is_past() -> int:
-    """End what is past its last day and have those rooms judged again; return how many rows ended.
+    """End rows whose last day is over and have their rooms judged again; return how many rows ended.
 
-    Closed rooms stay as they are until a lead reopens them: the rules ignore what is past in any case.
+    Closed rooms stay as they are until a lead reopens them; the rules ignore expired rows in any case.
     """
     past = Q(IN_FORCE, until__lt=timezone.now().date())
     rooms = {

@@ -165,9 +165,9 @@ def _usable(report: dict[str, Any], error: ParserError) -> bool:
 
 
 def _oddity(outcome: Outcome, reading: Reading) -> tuple[str | None, str | None]:
-    """Return what is odd about a reading, and the class of error whose remedies the pages offer; None if nothing is.
+    """Return a remark on a reading, and the class of error whose remedies the pages offer; None if there is none.
 
-    A kind that a person gave is an opinion: where it does not fit, the text was read as what it is.
+    If a kind that a person gave does not fit the text, the text was read as its recognised kind.
     """
     report, error = outcome.report, outcome.error
     assert report is not None

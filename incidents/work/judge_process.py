@@ -52,9 +52,9 @@ class JudgingFailed(IncidentError):
 
 
 class _Child:
-    """A running child; what it writes goes to two files, so that it never waits for a reader.
+    """A running child; its output goes to two files, so that it never waits for a reader.
 
-    Its first line says which fences hold. It gets its case, and keeps temporary files, in a folder of its own.
+    Its first line says which fences hold. It reads its case and writes temporary files in a folder of its own.
     """
 
     def __init__(self, *arguments: str) -> None:

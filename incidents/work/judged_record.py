@@ -52,7 +52,7 @@ class Judged:
             Activity.objects.append(self.evaluation.incident_id, None, "Exhibit", "judged", what, **changed)
 
     def _new(self) -> Iterable[dict[str, Any]]:
-        """Return the observations shown unasked that did not stand out before."""
+        """Return the observations shown by default that did not stand out before."""
         standing_out = [one for one in self.evaluation.report.get("observations") or [] if not one.get("idle")]
         shown = [one for one in standing_out[:FIRST_SHOWN] if not one.get("normal")]
         return [one for one in shown if str(one.get("key") or "") not in self._known]

@@ -15,9 +15,9 @@ from incidents.storage import live
 def notify(
     incident_id: int, user_id: int, kind: Told, actor_id: int | None = None, mailed: bool = False, **cause: Any
 ) -> None:
-    """Notify somebody who sees the room, in a transaction that holds its lock. A repeated one is unread again.
+    """Notify somebody who sees the room, in a transaction that holds its lock; a repetition makes it unread again.
 
-    `cause`: the column that says of what, as `request=`.
+    `cause`: the column of the notification's object, such as `request=`.
     """
     if user_id == actor_id:
         return

@@ -29,7 +29,7 @@ _ROLES = frozenset(("dba", "exhibit", "the program"))
 def write(
     incident: Incident, report: dict[str, Any] | None, also: list[str], folder: Path, tables: Callable[[], None]
 ) -> Replaced:
-    """Fill `folder`: `tables` has the child write the tables there, the rest is written here.
+    """Write the redacted export into `folder`; the function `tables` lets the child write the tables.
 
     `also` are further names. Returns what was replaced: pseudonym -> kind and name.
     """

@@ -122,7 +122,7 @@ def _set(artifact: Artifact, state: str, cause: str | None) -> None:
 
 
 class _Walk:
-    """Passes over one archive, with what is known of its files."""
+    """Walks through the files of one archive and holds what is known of them."""
 
     def __init__(self, job: Job, artifact: Artifact) -> None:
         self.job, self.artifact = job, artifact

@@ -65,7 +65,7 @@ def signature(secret: str, body: bytes, at: int) -> str:
 
 
 def split(url: str) -> SplitResult:
-    """Split an address and check what needs no network; raise `Refused` with what is wrong."""
+    """Split an address and check it without the network; raise `Refused` with the fault."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -45,7 +45,7 @@ def by_itself(content: Json, lines: ToLines | None = None) -> Json:
 
 
 def _cited(made: Json) -> list[Json]:
-    """List all citations: those of the sources, then those of what the evidence shows."""
+    """List all citations: those of the sources, then those of the observations."""
     of_sources = [cited for source in made["sources"] for cited in source["citations"]]
     return of_sources + [one["cited"] for one in made.get("observed", ()) if one["cited"]]
 

@@ -21,7 +21,7 @@ class NameKind(models.TextChoices):
 
 
 class SiteName(models.Model):
-    """What a thing is at this site, in the words of whoever said so last. Removing is soft."""
+    """What a thing is called at this site, in the words of the last author. Removing is soft."""
 
     # NULL: the name is one of the whole site, which administrators edit. A room's own name for the same thing wins.
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="site_names", null=True, blank=True)

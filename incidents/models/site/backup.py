@@ -118,7 +118,7 @@ class Backup(models.Model):
         return bool(running.update(lease_until=timezone.now() + LEASE))
 
     def finish(self, files: int, bytes: int) -> bool:
-        """Note that it is whole, with what was written. False if another worker has ended it."""
+        """Record that the backup is complete, with its files and bytes. False if another worker has ended it."""
         return self._end(state=BackupState.DONE, files=files, bytes=bytes)
 
     def fail(self, cause: str) -> bool:

@@ -212,7 +212,7 @@ class Board:
 
 
 def board_of(outlook: Outlook, arguments: Iterable[Argument], free: Iterable[FreeCause]) -> Board:
-    """Lay out a report's board. `arguments`, `free`: what people put on it, so that their authors can change it."""
+    """Lay out a report's board. `arguments` and `free`: rows and causes of people, which their authors can change."""
     raw = [row for row in outlook.report.get("hypotheses") or [] if row.get("code")]
     held = outlook.report.get("board") or {}
     verdict = outlook.report.get("verdict") or {}
@@ -283,7 +283,7 @@ def signed(rows: Iterable[Argument], board: Board) -> list[Signed]:
 
 
 def _columns(outlook: Outlook, raw: Sequence[Json], leader: str, free: Mapping[str, FreeCause]) -> list[Column]:
-    """Return the causes best first, parts and reasons after what they belong to, those that do not compete last."""
+    """Return the causes, best first; parts and reasons follow their cause, and causes that do not compete come last."""
     of = {str(row["code"]): row for row in raw}
     heads = [row for row in raw if (row.get("part_of") or row.get("why_of")) not in of]
     below = {

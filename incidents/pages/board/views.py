@@ -230,7 +230,7 @@ def _entered(request: HttpRequest, slug: str) -> Room:
 
 
 def _shown_to(room: Room) -> Q:
-    """Select rows that stand, and those just taken off, for which their authors and leads are offered undo."""
+    """Select rows on the board, and rows just removed, for which their authors and leads are offered undo."""
     lately = Q(removed_at__gt=timezone.now() - UNDO_FOR)
     return Q(removed_at__isnull=True) | (lately if room.may(Right.PEOPLE) else lately & Q(author=room.user))
 

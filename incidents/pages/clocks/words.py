@@ -292,7 +292,7 @@ def tried(report: Json, clock: str, ref: str, at: int | None = None) -> Try | No
 
 
 def _missed(offset: float, lo: float, hi: float) -> float:
-    """Return by how many seconds an offset lies outside the bounds; 0 inside them, to the precision of stamps."""
+    """Return how many seconds an offset is outside the bounds; 0 inside them, to the precision of stamps."""
     by = max(lo - offset, offset - hi)
     return by if by > STAMP_S else 0.0
 

@@ -159,7 +159,7 @@ def is_symptom(incident: Incident, name: str, title: str) -> bool:
 
 
 def remaining(incident: Incident, found: Json, *, symptom: bool) -> str:
-    """Say how much of the symptom is left: where the later side lies between its normal and its bad value."""
+    """Say how much of the symptom is left: the place of the later side between the normal and the bad value."""
     bad, normal, unit = incident.symptom_bad, incident.symptom_normal, incident.symptom_unit or ""
     side = found["second"]
     if bad is None or normal is None:

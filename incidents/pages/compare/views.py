@@ -173,7 +173,7 @@ def _proposals(asked: Asked) -> list[Json]:
 
 
 def _undo(room: Room, text: str) -> Json | None:
-    """Return what was just made, while it exists: the page offers to undo it."""
+    """Return the border that was just made, if it still exists, so that the page can offer undo."""
     made = actions.read_made(text) if text and room.may(Right.CASE) else None
     if made is None:
         return None

@@ -128,7 +128,7 @@ def collector_script(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def correct(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Correct what an artifact or, with `?part=`, one part of it is."""
+    """Correct the fields (kind, host ...) of an artifact or, with `?part=`, of one part."""
     room = access.enter(request.user, slug, Right.CORRECT)
     artifact = artifact_of(room, number)
     if artifact.purged:
@@ -169,7 +169,7 @@ def _word(value: str | None) -> str | None:
 
 @require_POST
 def retry(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Read an artifact again, after a failure or anew."""
+    """Read an artifact again, whether its last reading failed or not."""
     room = access.enter(request.user, slug, Right.CORRECT)
     if artifact_of(room, number).state == ArtifactState.FAILED:
         actions.retry(room, number)

@@ -27,7 +27,7 @@ A_PAGE = 60
 
 @require_GET
 def terms(request: HttpRequest) -> HttpResponse:
-    """List the glossary; `?q=` searches names first, then texts, `?what=` keeps one sort."""
+    """List the glossary; `?q=` searches names first, then texts, `?what=` shows only one sort of term."""
     query = request.GET.get("q", "").strip()[:200]
     what = request.GET.get("what", "") if request.GET.get("what") in glossary.SORTS else ""
     found = _together(entry for entry in glossary.search(query) if not what or entry.what == what)
@@ -49,7 +49,7 @@ def terms(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def signatures(request: HttpRequest) -> HttpResponse:
-    """List what names stand for; `?q=` searches names, words and mechanisms, `?of=` keeps one kind of name."""
+    """List the signatures of names; `?q=` searches names, words and mechanisms, `?of=` shows only one kind of name."""
     query = request.GET.get("q", "").strip()[:200]
     of = request.GET.get("of", "") if request.GET.get("of") in TITLES else ""
     words = query.lower().split()

@@ -76,7 +76,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table that no format knows, as it stands in the text: rows with their line and cells; `more` are not shown."""
+    """A table that no format knows, as in the text: rows with line and cells; `more` rows are not shown."""
 
     number: int
     heading: list[str]

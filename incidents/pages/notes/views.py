@@ -62,7 +62,7 @@ class Beside:
 
     @property
     def part(self) -> str:
-        """Return the query that asks for this part anew."""
+        """Return the query of the address that reloads this part."""
         return urlencode({"section": self.name, **self.about})
 
     @property

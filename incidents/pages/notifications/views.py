@@ -67,7 +67,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
 
 
 def _words(row: Notification) -> str:
-    """Quote the beginning of the text behind a notification; whoever reads this list may see its room."""
+    """Quote the beginning of a notification's text, which the reader may see, since they may see its room."""
     if row.note is not None:
         return short(plain(row.note.text))
     if row.promised_at is not None:

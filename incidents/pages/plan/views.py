@@ -323,7 +323,7 @@ def _asked_key(request: HttpRequest) -> str | None:
 
 
 def _findings(room: Room, chosen: str | None) -> Choices:
-    """Offer the present findings, causes first, and the one chosen before even if it is gone."""
+    """Offer the present findings, causes first, and the one chosen before even if it is no longer found."""
     rows = room.incident.findings.select_related("current").filter(kind="finding")
     offered = list(rows.filter(gone_since__isnull=True)[:MOST_FINDINGS])
     if chosen and all(row.key != chosen for row in offered):

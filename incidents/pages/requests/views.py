@@ -124,7 +124,7 @@ def _listed(room: Room, show: str, sort: str) -> QuerySet[EvidenceRequest]:
 
 
 def _offers(room: Room, shown: bool) -> dict[str, list[Offer]]:
-    """Return missing evidence for which no request stands: the most useful, and what every other rule lacks."""
+    """Return missing evidence without an open request: the most useful, and that of all other rules."""
     if not shown:
         return {"offers": [], "further": []}
     outlook, _, _ = newest(room)
@@ -410,7 +410,7 @@ def _people(room: Room) -> list[tuple[int, str]]:
 
 
 def _asked_before(room: Room, ask: Ask | None) -> EvidenceRequest | None:
-    """Return the newest request for the same evidence that still stands, so that nobody is asked twice unknowingly."""
+    """Return the newest valid request for the same evidence, so that nobody is asked twice unknowingly."""
     if ask is None:
         return None
     rows = room.incident.requests.filter(ask_id=ask.id).exclude(state=RequestState.WITHDRAWN)

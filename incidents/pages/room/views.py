@@ -146,7 +146,7 @@ def judged(room: Room) -> dict[str, Any]:
 
 
 def asked_for(room: Room, outlook: Outlook) -> dict[str, EvidenceRequest]:
-    """Return the requests that stand for the few asks of the report, by the id of the ask; the newest of each."""
+    """Return the id of each of the report's best asks -> the newest valid request for it."""
     ids = [ask.id for ask in outlook.best_asks]
     if not ids:
         return {}
@@ -201,13 +201,13 @@ def newest(room: Room, held: list[Held] | None = None) -> tuple[Outlook, Evaluat
 
 
 def around(room: Room, context: dict[str, Any], claim: Claim | None, row: Finding | None) -> dict[str, Any]:
-    """Return what stands between the columns and in the drawer."""
+    """Return the context of the middle of the page and of the drawer."""
     key = claim.key if claim else ""
     return drawer(room, claim, row, context, notes={}) | middle(room, context, key)
 
 
 def middle(room: Room, context: dict[str, Any], key: str = "") -> dict[str, Any]:
-    """Return what stands between the columns: notes, and what to collect while there is no evidence.
+    """Return the context between the columns: notes, and what to collect while there is no evidence.
 
     With the key of a finding also the notes beside it, which the drawer shows.
     """
@@ -229,7 +229,7 @@ def known_of(room: Room, outlook: Outlook) -> Known:
 def drawer(
     room: Room, claim: Claim | None, row: Finding | None, context: dict[str, Any], notes: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what the drawer shows beside the claim: disputes, notes (unless passed in), and empty forms."""
+    """Return the context of the drawer besides the claim: disputes, notes (unless passed in), and empty forms."""
     known: Known = context["known"]
     forms = {
         "note_form": NoteForm(auto_id="note_%s"),

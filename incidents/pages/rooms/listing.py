@@ -115,7 +115,7 @@ class Wanted:
 
     @property
     def shown(self) -> str:
-        """Return the state that is in force."""
+        """Return the state that the list is filtered by."""
         return self.status or (ALL if self.q or self.layer or self.same else GOING)
 
 
@@ -338,7 +338,7 @@ def age(since: datetime) -> str:
 
 
 def ago(since: datetime) -> str:
-    """Write how long ago something was, to stand behind a verb.
+    """Write how long ago something was, in a form that follows a verb.
 
     >>> ago(timezone.now()), ago(timezone.now() - timedelta(minutes=5))
     ('just now', '5 min ago')
@@ -348,7 +348,7 @@ def ago(since: datetime) -> str:
 
 
 def change_words(changed: Mapping[str, str] | None) -> str:
-    """Say what was done last in a room; ids of findings, which tell nobody anything, are left out.
+    """Describe the last change in a room, without ids of findings, which mean nothing to a reader.
 
     >>> change_words({"verb": "uploaded", "object": "artifact 5"}), change_words({"verb": "disputed", "object": "finding 567a2367f67fd405"})
     ('uploaded artifact 5', 'disputed finding')

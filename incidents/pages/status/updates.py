@@ -38,7 +38,7 @@ def update(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _do(request: HttpRequest, room: Room) -> dict[str, Any]:
-    """Carry out what a button asks for; return what the strip says of it."""
+    """Carry out a button's action; return the context for the strip's message."""
     match request.POST.get("do"):
         case "give":
             entry = updates.give(room, _number(request, "every"))

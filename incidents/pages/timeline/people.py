@@ -21,7 +21,7 @@ Json = dict[str, Any]
 def frame(room: Room) -> Json | None:
     """Return the frame of what people did and wrote: decisions, markers with a time, entries of the log, statements, notes.
 
-    None without any. Notes on a clock stand where that clock is.
+    None if there are none. Notes on a clock are in that clock's frame.
 
     It is not aligned with the clocks of evidence: what was stated at 10:00 may be about anything before.
     """

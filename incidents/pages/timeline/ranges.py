@@ -196,7 +196,7 @@ def table_foot(table: ranges.Table, whole: float) -> list[str]:
 def look(request: HttpRequest, slug: str) -> HttpResponse:
     """Answer what happened between `from` and `to` of one frame: a part for the timeline, a page otherwise.
 
-    `part=rest` leaves out the table of calls, which stands above it already.
+    `part=rest` leaves out the table of calls, which the page shows already.
     """
     room = access.enter(request.user, slug)
     report = newest_report(room.incident)

@@ -101,7 +101,7 @@ def frames_drawn(request: HttpRequest, room: Room) -> Json:
 
 
 def head(frame: Frame, report: Json) -> Json:
-    """Return what a frame says of itself: name, reasons, axis, and how its times are written."""
+    """Return the description of a frame: name, reasons, axis, and how its times are written."""
     return {
         "frame": frame.name,
         "title": visible(frames.title(frame, report)),
