@@ -38,7 +38,7 @@ def fence_in(evidence: str, readable: Sequence[Path]) -> None:
 
 
 def load_ahead() -> None:
-    """Load what only some cases need, a second's work: statistics, and the signatures of every key."""
+    """Load the statistics and the signatures of every key, which only some cases need; it takes about a second."""
     from scipy import stats
 
     from rules.signatures.signatures import areas, index

@@ -142,7 +142,7 @@ class Statement:
 @dataclass(frozen=True)
 class SiteName:
     """What people call a thing that evidence names: `name` is the thing as lines write it, `text` what it is at this
-    site. `at` is the day on which `author` said so. Observations show it; nothing is judged by it.
+    site. `at` is the day on which `author` stated it. Observations show it; judging does not use it.
     """
 
     kind: NameKind

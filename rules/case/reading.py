@@ -63,7 +63,7 @@ def open_paths(
 
 
 def _case_file(path: Path) -> CaseFile:
-    """Read a case file; raise CaseInvalid if it cannot be read or is no text in UTF-8."""
+    """Read a case file; raise CaseInvalid if it cannot be read or is not UTF-8."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

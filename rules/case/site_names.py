@@ -62,7 +62,7 @@ def problem_of_text(text: str) -> str | None:
 
 
 def problem_of_name(kind: str, name: str) -> str | None:
-    """Return why a text is no name of this kind; None if it is one."""
+    """Return why a text is not a name of this kind; None if it is one."""
     known = next((one for one in KINDS if one == kind), None)
     if known is None:
         return f"{kind!r} is no kind of name. There are: {', '.join(KINDS)}."
@@ -72,7 +72,7 @@ def problem_of_name(kind: str, name: str) -> str | None:
 
 
 def _unfit(text: str) -> str | None:
-    """Return why a text is no short line of plain text; None if it is one."""
+    """Return why a text is not a short line of plain text; None if it is one."""
     if len(text) > LONGEST:
         return f"This has {len(text):,} characters; at most {LONGEST} are kept."
     if any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in text):
@@ -149,7 +149,7 @@ QUOTED = re.compile(r'"[^"]*"')
 
 @dataclass(frozen=True)
 class _Mention:
-    """Where a text names a thing; `whole` is the text that stands there, which may be longer than the name."""
+    """A place where a text names a thing; `whole` is the text at this place, which may be longer than the name."""
 
     begin: int
     end: int
@@ -230,7 +230,7 @@ def _places(mentions: Sequence[_Mention]) -> list[list[_Mention]]:
 
 
 def _words(mention: _Mention) -> str:
-    """Return what a thing is; where the text names something below it, with the name."""
+    """Return what a thing is, preceded by its name if the text names something below it (a file in a folder)."""
     name = mention.name
     below = name.kind == "path" and mention.whole != name.name
     return f"{name.name}: {name.text}" if below else name.text

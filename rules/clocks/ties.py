@@ -34,7 +34,7 @@ MOST_PAIRS = 20
 class Tie:
     """One row of the clock map.
 
-    `first`, `last` are the readings of `ref` between which the evidence lies; None: valid at any time. `pairs` are the
+    `first`, `last` are the readings of `ref` between which the evidence is; None: valid at any time. `pairs` are the
     first of the pairs that bound it.
     """
 

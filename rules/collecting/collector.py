@@ -69,7 +69,7 @@ class CollectStep:
 
 
 def steps_of(text: str) -> Iterator[CollectStep]:
-    """Yield what a script can run of the text of an evidence request; the rest is for a person.
+    """Yield the steps in the text of an evidence request that a script can run; the rest is for a person.
 
     >>> [(step.command, step.apart) for step in steps_of("date; netstat -s, twice, 60 s apart; say it in the room")]
     [('netstat -s', 20)]

@@ -30,5 +30,5 @@ VERSION = observations.VERSION
 
 
 def build(case: CaseTables) -> pl.DataFrame:
-    """Return what the observers see that look across artifacts."""
+    """Return the rows of the observers that look across artifacts."""
     return TABLE.rows(observations.watched(case, across=True))

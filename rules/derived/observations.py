@@ -102,8 +102,10 @@ VERSION = version(Path(__file__).parents[1])
 
 
 def build(case: CaseTables) -> pl.DataFrame:
-    """Return what all observers of single artifacts see, in order of their names; they also see what the general reader
-    took from text."""
+    """Return the rows of all observers of single artifacts, in order of their names.
+
+    These observers also see rows that the general reader took from text.
+    """
     return TABLE.rows(watched(case.with_text(), across=False))
 
 
@@ -214,7 +216,7 @@ def _row(s: Sighting, observer: str, os: str | None) -> dict[str, Any]:
 
 
 def _recognised(s: Sighting, observer: str, os: str | None) -> Mapping[str, Any]:
-    """Return what the sighting was recognised as: the strongest signature, of equal ones the nearest to the leaf."""
+    """Return the columns of the strongest signature that recognises a sighting; of equals the nearest to the leaf."""
     found: list[signatures.Signature] = []
     for seen in s.seen:
         whole: signatures.Seen = {**seen, "observer": observer}

@@ -103,7 +103,7 @@ def waits(sqlnet: pl.DataFrame) -> pl.DataFrame:
 
 
 def _wakings(rows: pl.DataFrame, thread: list[str]) -> pl.DataFrame:
-    """Return, per waking of a listener, what was reported before it waits again, as the list column `woken`."""
+    """Return one row per waking of a listener, with the events reported before it waits again (list column `woken`)."""
     nt, ns = pl.col("nt_events"), pl.col("ns_events")
     reported = rows.filter(nt.is_not_null() | ns.is_not_null()).with_columns(
         before=nt.shift(1).over([*thread, "waking"])

@@ -531,7 +531,7 @@ class Runner:
 
 
 def _read(file: Path | None) -> Any:
-    """Return the content of a cache file, None if it does not exist or is no valid JSON (the disk was full)."""
+    """Return the content of a cache file, None if it does not exist or is not valid JSON (the disk was full)."""
     if file is None or not file.exists():
         return None
     try:

@@ -131,9 +131,7 @@ def _number(value: object) -> float:
 
 @cache
 def columns_words(name: str) -> tuple[ColumnWords, ...]:
-    """Return the columns of a table as a question sees them, with type, unit and meaning. KeyError if there is no such
-    table.
-    """
+    """Return the columns of a table for questions, with type, unit and meaning. KeyError if there is no such table."""
     whole = views.WITHOUT_FIRST.get(name, name)
     known = {c.name: c for c in schema.TABLES[whole].columns} if whole in schema.TABLES else {}
     common = {c.name: c for c in schema.COMMON}

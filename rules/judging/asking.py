@@ -238,7 +238,7 @@ def _who(ask: str) -> str:
 def _of_leader(
     leader: tuple[str, str] | None, findings: Sequence[Finding], systems: Mapping[str, str | None], present: Here
 ) -> Iterator[Candidate]:
-    """Yield what tells the mechanisms of the leading cause apart, on the hosts of the findings that carry it."""
+    """Yield the asks that distinguish the mechanisms of the leading cause, on the hosts of its findings."""
     if leader is None:
         return
     code, layer = leader

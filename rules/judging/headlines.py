@@ -36,10 +36,10 @@ def headline(
     beyond: Sequence[Finding] = (),
     covers: str = "",
 ) -> str:
-    """Return the headline of a verdict of the board in a state.
+    """Return the headline of the board's verdict in a state.
 
-    `best` carries a cause or suspect, `tied` are the causes that an undecided board cannot part, `beyond` findings that
-    place the seconds where the evidence does not reach, `covers` what was read in words.
+    `best` is the finding that carries a cause or suspect, `tied` the causes between which an undecided board cannot
+    decide, `beyond` findings that place the seconds outside the evidence, `covers` what was read, in words.
     """
     match state:
         case "cause" | "suspect" if best is not None:

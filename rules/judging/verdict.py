@@ -78,7 +78,7 @@ class Judgement:
         requests: Requests,
         observations: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """`observations` are rows of the table of what the observers saw, ranked."""
+        """Store the inputs; `observations` are rows of the table `observations`, ranked."""
         self.observations = observations
         self.case = case
         self.outcomes = outcomes
@@ -403,7 +403,7 @@ SATURATED = 0.8
 
 
 def stands_out(row: Mapping[str, Any]) -> bool:
-    """Return whether an observation is large enough that nobody may call the case well.
+    """Return whether an observation is large enough to exclude the verdict "nothing wrong seen".
 
     That is a wait that a person feels, a saturated resource, somebody who uses half a processor, a failure that ended a
     step, or what the kernel reports as stuck, unless it is idle or harmless.

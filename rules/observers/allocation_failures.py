@@ -89,7 +89,7 @@ def _waits(made: re.Match[str]) -> bool | None:
 
 
 def _asker(case: CaseTables, row: dict[str, Any]) -> tuple[str | None, int | None]:
-    """Return the first function of the call trace below a report that is no allocator, and its line."""
+    """Return the first function in the call trace below a report that is not an allocator, and its line."""
     below = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("line_no") > row["line_no"])
     below &= pl.col("line_no") <= row["line_no"] + TRACE_ROWS
     lines = case.scan("logs", ["line_no", "text"], below & pl.col("text").is_not_null()).collect(engine="streaming")

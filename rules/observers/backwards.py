@@ -90,7 +90,7 @@ Place = tuple[int, str | None, str | None, int]
 
 
 def _same_lines(case: CaseTables, fell: Sequence[Mapping[str, Any]]) -> dict[Place, dict[str, float]]:
-    """Return the totals by name that stand on the lines of those that fell."""
+    """Return place -> totals by name, for the lines of the totals that fell."""
     lines = {row[c] for row in fell for c in ("line_no", "line_before")}
     columns = ["artifact_id", "grp", "item", "line_no", "name", "value"]
     total = (pl.col("mode") == "total") & pl.col("value").is_finite() & pl.col("line_no").is_in(list(lines))

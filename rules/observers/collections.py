@@ -106,7 +106,7 @@ def _mb(value: float) -> str:
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what the logs of collectors say: stopped time, full heaps, large objects, the share of Go's collector."""
+    """Yield sightings from collectors' logs: stopped time, full heaps, large objects, the share of Go's collector."""
     rows = _pauses(case)
     stopped = tuple(_stopped(rows))
     yield from stopped
@@ -163,7 +163,7 @@ def _pauses(case: CaseTables) -> pl.LazyFrame:
 
 
 def _stopped(rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield the part of the time in which the program stood still: of the whole log, or of its worst minute."""
+    """Yield the part of the time in which the program was stopped: of the whole log, or of its worst minute."""
     timed = rows.filter(pl.col("begin").is_finite() & ~pl.col("concurrent"))
     sums = (
         pl.len().alias("n"),
@@ -220,7 +220,7 @@ def _share(row: dict[str, object], span: float, share: float, of: str) -> Sighti
 
 
 def _longest(rows: pl.LazyFrame, told: set[int]) -> Iterator[Sighting]:
-    """Yield the longest pause of each artifact that is not `told` already, if it alone is long enough to be told."""
+    """Yield the longest pause of each artifact not in `told`, if it is long enough by itself."""
     long = rows.filter((pl.col("pause_s") >= LONG_S) & ~pl.col("concurrent") & ~pl.col("artifact_id").is_in(list(told)))
     worst = pl.struct("pause_s", "line_no", "begin").top_k_by("pause_s", CITED).alias("worst")
     made = long.group_by(PLACE_COLUMNS).agg(pl.len().alias("n"), pl.col("pause_s").sum().alias("sum_s"), worst)

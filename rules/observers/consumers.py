@@ -105,7 +105,7 @@ STATES = (
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield who uses most, what stands out first."""
+    """Yield the largest consumers, those that stand out first."""
     sources = (
         _processes,
         _states,

@@ -163,7 +163,7 @@ def _word(row: dict[str, Any]) -> str:
 
 
 def command_of(args: str | None) -> str:
-    r"""Return the command of the arguments of an exec call.
+    r"""Return the command line from the arguments of an exec call.
 
     >>> command_of('"/usr/bin/getent", ["getent", "hosts", "db1"], 0x7ffc /* 20 vars */')
     'getent hosts db1'

@@ -239,7 +239,7 @@ PENDING_FOR_EACH = 10.0
 
 @dataclass(frozen=True)
 class Listed:
-    """One row of a listing with the names of its cells in lower case, and where each cell stands."""
+    """One row of a listing: cells by column name in lower case, and the line of each cell."""
 
     row: Mapping[str, Any]
     of: Mapping[str, str]
@@ -636,7 +636,7 @@ _FILES = (("master_log_file", "source_log_file"), ("relay_master_log_file", "rel
 
 
 def _replica(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield how a replica stands: its threads, its lag in time and in bytes, its last error."""
+    """Yield the state of a replica: its threads, its lag in time and in bytes, its last error."""
     if not names & {*_IO, *_SQL, *_BEHIND, *_DONE}:
         return
     for one in listing[:TOLD]:

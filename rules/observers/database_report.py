@@ -50,7 +50,7 @@ Figures = Mapping[str, Mapping[str, Any]]
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what each report says, what stands out first."""
+    """Yield the sightings of each report, those that stand out first."""
     columns = [*PLACE_COLUMNS, "line_no", "grp", "item", "name", "value"]
     rows = case.scan("counters", columns, pl.col("grp").str.contains(GROUPS) & pl.col("value").is_finite()).head(MOST)
     cpus = dict(case.scan("hosts", ["artifact_id", "ncpu"], pl.col("ncpu") > 0).collect().iter_rows())

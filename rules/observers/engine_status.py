@@ -264,7 +264,7 @@ def _lock(one: dict[str, Any], lock: dict[str, Any]) -> Sighting:
 
 
 def _measured(row: dict[str, Any], text: str) -> Iterator[Sighting]:
-    """Yield what a line says that belongs to no transaction."""
+    """Yield the measures on a line that belongs to no transaction."""
     if found := _SEMAPHORE.fullmatch(text):
         seconds = _number(found[3])
         said = f"Thread {found[1]} has waited {figure(seconds, 's')} for a semaphore at {found[2]}"

@@ -196,7 +196,7 @@ def _as_flat(cells: Sequence[str]) -> list[str]:
 
 
 def _gprof_as_flat(cells: Sequence[str]) -> list[str]:
-    """Return a row of gprof's flat profile as pprof would print it; what a function calls is not in it.
+    """Return a row of gprof's flat profile as pprof would print it; it does not contain the time of callees.
 
     >>> _gprof_as_flat(["61.32", "14.11", "14.11", "918", "0.01", "0.01", "compare_keys"])
     ['14.11s', '61.32%', '', '14.11s', '61.32%', 'compare_keys']

@@ -112,7 +112,7 @@ NAMED_CPUS = 3
 
 @dataclass
 class Below:
-    """What stands below the first line of a report: functions with their lines, leaf first, and the lines of its head."""
+    """The content below a report's first line: functions with their lines, leaf first, and the lines of its head."""
 
     frames: dict[str, int] = field(default_factory=dict)
     head: dict[str, tuple[int, str, Mapping[str, str]]] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Below:
 
 @dataclass
 class Reported:
-    """One report: its row, who it is about, its limit in seconds, and what stands below it."""
+    """One report: its row, its task or processor, its limit in seconds, and the content below it."""
 
     row: Mapping[str, Any]
     who: str

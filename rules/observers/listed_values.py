@@ -149,7 +149,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def figure_of(cell: str) -> float | None:
-    """Return a cell as a number in its base unit, None if it is none.
+    """Return a cell as a number in its base unit, None if it is not a number.
 
     >>> figure_of("985m"), figure_of("1,024 KiB"), figure_of("97%"), figure_of("web-1")
     (0.985, 1048576.0, 97.0, None)
@@ -197,7 +197,7 @@ def columns_of(row: dict[str, Any]) -> Sequence[str]:
 
 
 def _label(row: dict[str, Any]) -> str:
-    """Return what a row is about: the cells of the columns that name things, else the first that is no figure."""
+    """Return the name of a row's thing: the cells of naming columns, else the first cell that is not a figure."""
     pairs = list(zip(row["heading"], row["cells"], strict=False))
     named = [c for name, c in pairs if c and name and LABELS.fullmatch(name) and figure_of(c) is None]
     if not named:

@@ -147,7 +147,7 @@ APART_LINES = 20
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what a log complains of: errors first, the most frequent first."""
+    """Yield the complaints of a log by template: errors first, the most frequent first."""
     group = [*PLACE_COLUMNS, "code", "template"]
     columns = [*PLACE_COLUMNS, "line_no", "line_end", "t_local", "source", "code", "severity", "ok", "text"]
     rows = case.scan("logs", columns, pl.col("text").is_not_null() | pl.col("code").is_not_null())
@@ -345,7 +345,7 @@ def _burst(row: Mapping[str, Any]) -> bool:
 
 
 def with_end(text: str) -> str:
-    """Return a line as a headline quotes it; the middle of a long one is left out, because its reason stands at the end.
+    """Return a line as a headline quotes it; a long one loses its middle, because the reason is often at the end.
 
     >>> with_end("x" * 300 + " starting the worker: no such file")[-38:]
     'x... starting the worker: no such file'
@@ -358,7 +358,7 @@ def with_end(text: str) -> str:
 
 
 def _continuing(case: CaseTables) -> dict[Place, tuple[str, str]]:
-    """Return the lines that only continue another, such as DETAIL of PostgreSQL, by place: their severity and text."""
+    """Return place -> (severity, text) of lines that only continue another line, such as DETAIL of PostgreSQL."""
     goes_on = pl.col("severity").str.strip_chars().str.contains(CONTINUED)
     columns = ["artifact_id", "line_no", "severity", "text"]
     rows = case.scan("logs", columns, goes_on.fill_null(False) & pl.col("text").is_not_null()).head(MOST_CONTINUING)
@@ -366,7 +366,7 @@ def _continuing(case: CaseTables) -> dict[Place, tuple[str, str]]:
 
 
 def _left_out(case: CaseTables) -> dict[Place, int]:
-    """Return how many messages the kernel says it left out before the next line, by the place of that remark."""
+    """Return place of a remark -> number of messages that the kernel says it suppressed before the next line."""
     rows = case.scan("logs", ["artifact_id", "line_no", "text"], pl.col("text").str.contains(LEFT_OUT).fill_null(False))
     n = pl.col("text").str.extract(LEFT_OUT).cast(pl.Int64, strict=False)
     held = rows.select("artifact_id", "line_no", n).drop_nulls().head(MOST_CONTINUING).collect(engine="streaming")

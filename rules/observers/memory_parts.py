@@ -192,7 +192,7 @@ def no_swap(case: CaseTables) -> Iterator[Sighting]:
 
 
 def wired(case: CaseTables) -> Iterator[Sighting]:
-    """Yield what the kernel of FreeBSD has wired beside the cache of ZFS, of several samples the last.
+    """Yield the memory that FreeBSD's kernel has wired, without the cache of ZFS; of several samples the last.
 
     Standing out: half of the memory (`WIRED_PART`) is wired and not in the ARC, and pages went to swap. Normal: less,
     a host without a line of the ARC (its cache cannot be told apart), and one that never needed its swap.
@@ -280,7 +280,7 @@ def swap_devices(case: CaseTables) -> Iterator[Sighting]:
 
 
 def mapped_by(row: Mapping[str, Any], rows: pl.LazyFrame) -> tuple[str | None, tuple[Lines, ...]]:
-    """Return what page tables map and whether any of it lies in huge pages, with the lines that say so."""
+    """Describe the memory that page tables map and whether any of it is in huge pages, with the lines of both."""
     same = [pl.col(k).eq_missing(pl.lit(row[k])) for k in ("artifact_id", "part", "sample")]
     held = rows.filter(*same, pl.col("name").is_in(MAPPED)).collect(engine="streaming")
     value = {r["name"]: r for r in held.iter_rows(named=True)}

@@ -94,7 +94,7 @@ class LookUp:
 
     @property
     def question(self) -> str:
-        """Return what was asked for, as tcpdump writes it."""
+        """Return the question as tcpdump writes it."""
         return f"{self.kind + '? ' if self.kind else ''}{self.name or 'a name'}"
 
     @property
@@ -169,7 +169,7 @@ def _take(made: list[LookUp], line: int, text: str) -> None:
 
 
 def _asked(command: str, line: int) -> LookUp:
-    """Return what a command asks for."""
+    """Parse the question of a command line."""
     words = re.split(r"[|<>;&]", command)[0].split()
     while words and words[0].rsplit("/", 1)[-1] not in ("dig", "nslookup", "host", "resolvectl"):
         words.pop(0)

@@ -72,7 +72,7 @@ NOT_OF_ONE = ("oracle", "sysctl")
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what is nearly used up, the fullest first, then the measures."""
+    """Yield limits that are nearly used up, the fullest first, then the measures."""
     found = [*_listed(case), *_paired(case), *_descriptors(case), *_measures(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 
@@ -164,7 +164,7 @@ def _listed(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _paired(case: CaseTables) -> Iterator[Sighting]:
-    """Yield pairs of a used and an allowed figure that stand in one artifact under the same item."""
+    """Yield pairs of a used and an allowed figure for the same item in one artifact."""
     named = pl.col("name").str.contains(
         r"(?i)count$|max|limit|usage|current|used|in.?use|total$|^s(?:cur|lim)$|^(?:cache|file)$"
     )

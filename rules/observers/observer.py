@@ -39,10 +39,11 @@ KEPT = "kept"
 class Observer:
     """Name, the question that the observer answers, and the tables it reads: it runs if any of them has rows.
 
-    `next` is what people look at next when something stands out that no signature knows, per system (`*` for any).
+    `next` is the command for the next look if no signature knows what stands out, per system (`*` for any).
     One that looks `across` artifacts sees the whole case; all others see one artifact at a time, so that adding an
     artifact costs only its own. Sightings of one that reads the same samples as another (`like`) do not confirm those.
-    `alone`: it measures the parts of a whole, so that half of it leads although its name only fits (decision 0017).
+    `alone`: it measures parts of a whole, so that half of the whole is enough for a lead even if the name only fits
+    (decision 0017).
     """
 
     name: str
@@ -78,7 +79,7 @@ class Sighting:
     - `idle` is the reason why nobody loses time by it; `failure` marks a failure that ended a step.
     - `normal` marks a measure within its bounds: it is not shown.
     - `beside`: what else the same lines show, added after the headline where the observation is shown.
-    - `joins`: sightings of one kind and mechanism with the same word are told as one, each of the others by its `short`.
+    - `joins`: sightings of one kind and mechanism with the same word are shown as one, which lists the others' `short`.
     """
 
     kind: str

@@ -155,7 +155,7 @@ def _histogram(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
 
 
 def _middle(rows: Sequence[dict[str, Any]], at: int) -> tuple[float, dict[str, Any]] | None:
-    """Return the bucket in ms in which the middle one of the requests lies, and its row."""
+    """Return the bucket (ms) that contains the median request, and its row."""
     counted = []
     for row in rows:
         bucket, n = _TIME.fullmatch(str(row["cells"][0])), _number(str(row["cells"][at]))

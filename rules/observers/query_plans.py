@@ -403,7 +403,7 @@ def _own(nodes: Sequence[dict[str, Any]]) -> dict[int, float]:
 
 
 def _parents(nodes: Sequence[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return the parent of each node that has one, by where their arrows stand."""
+    """Return id of a node -> its parent, by the indents of their arrows."""
     parents: dict[int, dict[str, Any]] = {}
     open_: list[dict[str, Any]] = []
     for node in nodes:
@@ -447,7 +447,7 @@ def _estimates(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighti
 
 
 def _filters(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
-    """Yield the filter (a node of its own in MySQL) that keeps the smallest part of what a scan of a whole table reads."""
+    """Yield the filter (in MySQL a node) that keeps the smallest part of the rows that a full table scan reads."""
     found = []
     parents = _parents(nodes)
     for scan in nodes:
@@ -572,7 +572,7 @@ def _loops(nodes: Sequence[dict[str, Any]], whole: float) -> Iterator[Sighting]:
 def _notes(
     notes: Sequence[dict[str, Any]], whole: float, memory: Mapping[int, Mapping[str, Any]]
 ) -> Iterator[Sighting]:
-    """Yield what the lines below the nodes say: rows thrown away, sorts on disk, pages read."""
+    """Yield sightings from the lines below the nodes: discarded rows, sorts on disk, pages read."""
     gone = [(float(m[1]) * n["of"]["loops"], n) for n in notes if n["of"] and (m := _GONE.fullmatch(n["text"]))]
     if gone:
         removed, note = max(gone, key=lambda x: x[0])

@@ -66,7 +66,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 def _explained(case: CaseTables) -> Iterator[Sighting]:
     """Yield statements of MongoDB whose explain("executionStats") says that they read far more than they return.
 
-    The sums of the whole statement stand above those of its stages.
+    The sums of the whole statement come before those of its stages.
     """
     key = [*PLACE_COLUMNS, "part", "line_no", "name"]
     sums = ("nReturned", "executionTimeMillis", "totalDocsExamined")
@@ -113,7 +113,7 @@ def _explained(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _entries(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield statements with what they read and returned, and the lines that tell of their plan."""
+    """Yield statements with the numbers of rows read and returned, and the lines on their plan."""
     statement: dict[str, Any] | None = None
     entry: dict[str, Any] | None = None
     for row in rows:

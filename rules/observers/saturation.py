@@ -269,7 +269,7 @@ DEVICE = (
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what is full, and the normal measures."""
+    """Yield measures beyond their bound, and the normal measures."""
     found = [*_host(case), *_capped(case), *_devices(case), *_pressure(case), *_memory(case)]
     return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
 

@@ -113,7 +113,7 @@ NAMES = frozenset(
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what the counters of each listing say, the last sample of each name."""
+    """Yield the sightings of each listing, from the last sample of each counter."""
     key = [*PLACE_COLUMNS, "part", "line_no", "name"]
     known = pl.col("name").str.to_lowercase().is_in(list(NAMES))
     # A table of two columns that a client wrote with tabs has the names among its items.

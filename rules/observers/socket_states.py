@@ -182,7 +182,7 @@ def _same_end(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _resent(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield the connections that sent a large part again, the largest part first."""
+    """Yield the connections that retransmitted a large part of their data, the largest part first."""
     names = ("bytes_sent", "bytes_retrans", "cwnd", "rtt")
     part = 100 * pl.col("bytes_retrans") / pl.col("bytes_sent")
     for row in _longest(

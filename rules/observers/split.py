@@ -827,7 +827,7 @@ DB_CPU = r"(?i)^db cpu$"
 
 
 def _time_models(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the time model of a database: CPU against DB time, and the largest of what it is made of."""
+    """Yield the time model of a database: CPU time against DB time, and its largest components."""
     key = [*PLACE_COLUMNS, "part", "sample"]
     columns = [*key, "line_no", "name", "value"]
     rows = (

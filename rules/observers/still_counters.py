@@ -258,7 +258,7 @@ def _lines(row: Mapping[str, Any]) -> tuple[Lines, ...]:
 
 
 def _amount(value: float, unit: str | None) -> str:
-    """Return what a counter counted, times as durations."""
+    """Write the amount of a counter, times as durations."""
     scale = UNITS.get(unit or "")
     return figure(value * scale, "s") if scale else figure(value, "count")
 

@@ -83,7 +83,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _step(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return one step with its figures; a row that has no operation is none."""
+    """Return one step with its figures; None for a row without an operation."""
     of = {
         str(n or "").strip().lower(): str(c or "").strip() for n, c in zip(row["heading"], row["cells"], strict=False)
     }

@@ -475,7 +475,7 @@ def _waits_for_itself(thread: Thread, name: str, holds: int, of: int) -> Sightin
 
 
 def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -> Iterator[Sighting]:
-    """Yield the places; `chosen` tells that the dump is an excerpt."""
+    """Yield the places in which threads stand; `chosen`: the dump is an excerpt."""
     groups: dict[tuple[str, ...], list[Thread]] = {}
     for thread in stand:
         groups.setdefault(thread.place, []).append(thread)
@@ -521,7 +521,7 @@ def _pressing(held: Sequence[Thread]) -> tuple[bool, float]:
 
 
 def _where(thread: Thread) -> str:
-    """Return in words where a thread stands: leaf, how long, state, callers."""
+    """Describe the place of a thread: leaf, how long it has been there, state, callers."""
     waited = finite(thread.row, "waited_s")
     lasted = f" for {figure(waited, 's')}" if waited else ""
     state = f" [{thread.row['state']}]" if thread.row["state"] else ""

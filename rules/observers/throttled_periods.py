@@ -108,7 +108,7 @@ def _told(case: CaseTables, held: dict[str, dict[str, Any]]) -> Iterable[Sightin
 
 
 def _quota(case: CaseTables, row: dict[str, Any]) -> tuple[str | None, list[Lines]]:
-    """Return what the settings of the same artifact say the group may use, and their lines."""
+    """Return the quota of the group by the settings in the same artifact, in words, and the lines of these settings."""
     wanted = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpuset.cpus", "cpuset.cpus.effective")
     same = (pl.col("artifact_id") == row["artifact_id"]) & pl.col("entity").eq_missing(pl.lit(row["item"], pl.String))
     params = (

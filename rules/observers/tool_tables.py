@@ -135,7 +135,7 @@ _BUSY: Seen = {"counter": "disk_busy_pct"}
 
 
 def _of_processors(*words: str) -> Callable[[Row], float | None]:
-    """Return a function that computes columns of atopsar in % of all processors, whose row `all` sums percentages up."""
+    """Return a function that computes columns of atopsar in % of all processors; row `all` sums up percentages."""
 
     def read(row: Row) -> float | None:
         if "cpu" in row:
@@ -640,7 +640,7 @@ _WAITS = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s)")
 
 
 def _zpool(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield the device that answered slowest, of `zpool iostat -l`: total and own time of reads and writes stand side by side."""
+    """Yield the slowest device of `zpool iostat -l`, which lists total and own times of reads and writes."""
     if words[:7] != _ZPOOL or len(words) < len(_ZPOOL) + 4:
         return
     for at, name, says, seen, share in _OF_ZPOOL:
@@ -655,7 +655,7 @@ def _zpool(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sig
 
 
 def _disk_stages(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield how long requests took and which stage held them, of btt: Q2C is the whole, D2C what the device took of it."""
+    """Yield how long requests took by btt, and the longest stage: Q2C is the whole, D2C the device's part of it."""
     if list(words) != _BTT:
         return
     stages: dict[str, tuple[float, float, float, dict[str, Any]]] = {}

@@ -67,7 +67,7 @@ Named = Mapping[str, dict[str, Any]]
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield what the values of each part say."""
+    """Yield the sightings from the values of each part."""
     listed = [
         case.scan(table, [*PLACE_COLUMNS, "part", "line_no", "name", "value"], _of_text(table))
         .with_columns(pl.col("value").cast(pl.String))

@@ -93,7 +93,7 @@ def _observations(made: Report) -> Iterable[str]:
 
 
 def _asks(made: Report) -> Iterable[str]:
-    """Yield the few asks that would settle most; every other wish stands folded below them."""
+    """Yield the few asks that would settle most; all others are folded below them."""
     if made.asks:
         yield "<h2>What would settle most</h2><ul>"
         for ask in made.asks:
@@ -132,7 +132,7 @@ def _finding(f: Finding) -> Iterable[str]:
 
 
 def _citations(cited: Sequence[Citation]) -> Iterable[str]:
-    """Yield the first citations; the others stand folded below them."""
+    """Yield the first citations; the others are folded below them."""
     yield from (_citation(c) for c in cited[:MOST_QUOTED])
     if more := cited[MOST_QUOTED:]:
         yield f"<details><summary>{len(more):,} more cited ranges</summary>"

@@ -111,7 +111,7 @@ class Signature:
 
     @property
     def blamed_layer(self) -> str | None:
-        """Return the layer that owes the answer."""
+        """Return the layer responsible."""
         known = mechanisms().get(self.mechanism or "")
         return self.layer or (known.layer if known else None)
 

@@ -283,7 +283,7 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
 
 
 def _annotated(rows: pl.DataFrame) -> pl.DataFrame:
-    """Fill `what` and `of` of descriptors whose maker was not seen from what strace -y prints behind them: `3</dev/sda>`."""
+    """Fill `what` and `of` of descriptors without a known maker from the annotation of strace -y: `3</dev/sda>`."""
     args = pl.col("args")
     if rows["args"].dtype != pl.String or not rows["args"].str.contains(ANNOTATED).any():
         return rows
