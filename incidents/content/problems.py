@@ -24,5 +24,5 @@ def problem(status: int, detail: str, **more: Any) -> dict[str, Any]:
 
 
 def wanted_at(path: str) -> bool:
-    """Return whether this address answers with problem details; others that programs call send `{"error": words}`."""
+    """Return whether refusals at this path are problem details; at other API paths they are `{"error": words}`."""
     return path.startswith("/api/v1/")

@@ -124,7 +124,7 @@ class Backups:
 
     @property
     def failed(self) -> Backup | None:
-        """The failure after which no scheduled backup came to its end; None where none are made any more."""
+        """The last failed scheduled backup, if none has succeeded since; None if no backups are scheduled any more."""
         if self.root is None:
             return None
         ended = next((row for row in self.latest if row.scheduled and row.state != BackupState.RUNNING), None)

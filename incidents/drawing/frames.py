@@ -235,7 +235,7 @@ def _stamps(clocks: Iterable[Json]) -> tuple[float, float]:
 
 
 def _zone(clocks: Iterable[Json], report: Json) -> str | None:
-    """Return the zone of a frame's hosts, else the only one that hosts of the room have."""
+    """Return the time zone of a frame's hosts; if they have none, the zone of the room's hosts if they all share it."""
     own = next((clock["zone"] for clock in clocks if is_zone(clock.get("zone"))), None)
     room = {clock["zone"] for clock in report.get("clocks", ()) if is_zone(clock.get("zone"))}
     return own or (room.pop() if len(room) == 1 else None)

@@ -328,7 +328,7 @@ class Runner:
     def _without_findings(
         self, unmet: Mapping[str | None, tuple[Need, ...]]
     ) -> tuple[dict[str | None, tuple[Need, ...]], tuple[str | None, ...]]:
-        """Resolve needs for other rules' findings: to the needs of those rules if they could not run, else to silence.
+        """Resolve needs for other rules' findings: to the needs of those rules if they could not run, else to "quiet".
 
         Returns the remaining unmet needs and the hosts on which those other rules ran and found nothing.
         """
@@ -346,7 +346,7 @@ class Runner:
         return left, tuple(silent)
 
     def _needs_behind(self, need: Need, host: str | None) -> Iterable[Need]:
-        """Yield the needs that prevented the rules from running whose findings are needed."""
+        """Yield the needs that are missing for the rules whose findings `need` asks for."""
         named = [value for column, op, value in need.where if column == "rule" and op in ("=", "in")]
         ids = {i for value in named for i in ([value] if isinstance(value, str) else value)}
         for rule, outcome in (self._first or {}).items():

@@ -79,7 +79,7 @@ class Candidate:
 
     @property
     def why(self) -> str:
-        """Return what it decides, in words: the first two reasons and how many more there are."""
+        """Describe what the ask decides: the first two reasons and how many more there are."""
         more = len(self.reasons) - 2
         return "; or: ".join(self.reasons[:2]) + (f" (and {more} more)" if more > 0 else "")
 
@@ -210,7 +210,7 @@ def _of_observations(observed: Sequence[Mapping[str, Any]], systems: Mapping[str
 
 
 def _of_kinds(case: Case, systems: Mapping[str, str | None]) -> Iterator[Candidate]:
-    """Yield what people who have read such artifacts ask for next, once per kind and host."""
+    """Yield what readers of a kind of artifact usually ask for next, once per kind and host."""
     for host, held in _kinds(case).items():
         os = systems.get(host or "")
         for kind in sorted(held & kinds().keys()):
@@ -291,7 +291,7 @@ def _of_rules(not_evaluable: Sequence[NotEvaluable]) -> Iterator[Candidate]:
 
 
 def _merged(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return each command per host once; what it decides is put together, its worth is the sum."""
+    """Merge equal commands for a host into one candidate, which decides what each of them does; add up their worth."""
     made: dict[tuple[str, str | None], Candidate] = {}
     for c in candidates:
         held = made.get((c.ask, c.host))

@@ -81,7 +81,7 @@ class Explanation:
 
     @property
     def best(self) -> Row:
-        """Return the observation that carries most of it."""
+        """Return the observation that accounts for most of the explanation's weight."""
         return self.rows[0]
 
 
@@ -352,7 +352,7 @@ def _excluded(
     findings: Sequence[Finding],
     hypotheses: Sequence[Hypothesis],
 ) -> Iterable[str]:
-    """Yield why the board or the findings exclude it."""
+    """Yield the reasons why the board or the findings exclude an explanation."""
     whole = CAUSES[hypothesis].part_of
     for h in hypotheses:
         if h.code in (hypothesis, whole) and h.score < 0:

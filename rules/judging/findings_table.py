@@ -49,7 +49,7 @@ clock.
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as the files hold it.
+    """Return a row of the table `findings` in the form that the files have.
 
     `facts` may be a mapping; without `evidence` the row cites its own line.
     """

@@ -274,7 +274,7 @@ class Judgement:
         return bool(long) or any(s >= (SLACK_S if timed is None else timed) for s in times)
 
     def _attached_to_one(self) -> frozenset[str]:
-        """Return the clocks of traces that show one thread from its middle: what others did meanwhile is not in them."""
+        """Return the clocks of traces of a single thread that was running already: other threads are not in them."""
         calls = self.case.scan("syscalls", ["clock", "pid", "lwp", "name"], pl.col("clock").is_not_null())
         threads = pl.struct("pid", "lwp").n_unique() == 1
         started = pl.col("name").is_in(EXEC_NAMES).any()

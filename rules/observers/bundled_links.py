@@ -49,7 +49,7 @@ class Link:
 
     @property
     def up(self) -> bool:
-        """Return whether it has its link."""
+        """Return whether the link is up."""
         return self.values.get(STATUS, ("up", 0))[0] == "up"
 
     @property

@@ -295,7 +295,7 @@ def _full(rows: pl.LazyFrame) -> Iterator[Sighting]:
 
 
 def _large(case: CaseTables, rows: pl.LazyFrame) -> Iterator[Sighting]:
-    """Yield full collections for one very large object that freed nothing; a second one behind it tells that it did not fit."""
+    """Yield full collections for a very large object that freed nothing; a second one shows that it did not fit."""
     vain = rows.filter(pl.col("large") & (pl.col("before") > 0) & (pl.col("after") >= FREED_NOTHING * pl.col("before")))
     last = pl.struct("after", "size", "line_no").top_k_by("line_no", CITED).alias("last")
     made = vain.group_by(PLACE_COLUMNS).agg(pl.len().alias("n"), last).collect(engine="streaming")
@@ -410,7 +410,7 @@ def _go_runs(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _sampled(case: CaseTables) -> Iterator[Sighting]:
-    """Yield how full the old generation is in samples of `jstat -gcutil`, where full collections came between them."""
+    """Yield how full the old generation is in samples of `jstat -gcutil` with full collections between them."""
     heading, cells = pl.col("heading"), pl.col("cells")
     of_jstat = heading.list.contains("FGC") & heading.list.contains("O") & (heading.list.len() == cells.list.len())
 

@@ -41,7 +41,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def other_word(one: str, other: str) -> tuple[str, str] | None:
-    """Return the one word in which two commands differ, in both, None if they differ in none or in more.
+    """Return the word of each command in which they differ; None if they differ in no word or in several.
 
     >>> other_word("curl -s a.example", "curl -s b.example"), other_word("ls a b", "ls c d"), other_word("ls -l a", "rm -l a")
     (('a.example', 'b.example'), None, None)

@@ -361,7 +361,7 @@ def _states(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _memory(case: CaseTables) -> Iterator[Sighting]:
-    """Yield what holds the memory of a host, by the figures of /proc/meminfo and their like."""
+    """Yield the uses of a host's memory, from /proc/meminfo and similar listings."""
     columns = [*PLACE_COLUMNS, "part", "sample", "line_no", "t_local", "name", "value"]
     # What is counted in pages is never told as kB, nor what a tool such as free prints without a unit.
     unit = pl.col("unit").fill_null("").replace("kb", "kB")

@@ -103,7 +103,7 @@ def _inspected(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _between(started: Mapping[str, Any] | None, finished: Mapping[str, Any] | None) -> float | None:
-    """Return the seconds between two dates of Docker, None where one is missing, odd, or of year 1 (it has not ended)."""
+    """Return the seconds between two dates of Docker; None if one is missing, malformed, or of year 1 (not ended)."""
     if started is None or finished is None:
         return None
     try:
@@ -115,7 +115,7 @@ def _between(started: Mapping[str, Any] | None, finished: Mapping[str, Any] | No
 
 
 def _described(case: CaseTables) -> Iterable[Sighting]:
-    """Yield the last states that `kubectl describe` tells."""
+    """Yield the last states of containers in the output of `kubectl describe`."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "name"]
     name = pl.col("name")
     params = case.scan("params", [*columns, "value"], name.is_in(["Last State", "State", "Started", "Finished"]))
@@ -188,7 +188,7 @@ def _end(
 
 
 def _seconds(started: Mapping[str, Any] | None, finished: Mapping[str, Any] | None) -> float | None:
-    """Return how long a run lasted by its two dates (`Mon, 02 Jan 2006 15:04:05 -0700`), None where one is missing or odd."""
+    """Return the seconds between two dates (`Mon, 02 Jan 2006 15:04:05 -0700`); None if one is missing or malformed."""
     if started is None or finished is None:
         return None
     try:

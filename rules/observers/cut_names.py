@@ -27,7 +27,7 @@ WHOLE: Mapping[str, str] = {name[:CUT]: name for name in (*_WAITS.split(), *_RES
 
 
 def uncut(wchan: str) -> str:
-    """Return the whole name of a function that a listing cut, any other name as it is.
+    """Return the full name of a function whose name a listing cut; any other name unchanged.
 
     >>> uncut("jbd2_l"), uncut("rpc_wa"), uncut("rpc_wait_bit_killable"), uncut("futex_")
     ('jbd2_log_wait_commit', 'rpc_wait_bit_killable', 'rpc_wait_bit_killable', 'futex_')

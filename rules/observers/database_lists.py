@@ -331,7 +331,7 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _ungranted(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield locks that are asked for and not granted, the object with most first."""
+    """Yield requested locks that are not granted, the object with most of them first."""
     if not names & {"granted", "lock_status", "request_status"}:
         return
 
@@ -1099,7 +1099,7 @@ def _sessions(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sigh
 
 
 def _lines(*lines: Lines) -> tuple[Lines, ...]:
-    """Return the lines once each, not more than a reader looks at."""
+    """Return each line once, at most as many as a reader looks at."""
     return tuple({(one.line_from, one.role): one for one in lines}.values())[:15]
 
 

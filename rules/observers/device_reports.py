@@ -59,7 +59,7 @@ BITS = {
 
 @dataclass
 class Device:
-    """What the lines of one port or disk say, each with the row that says it."""
+    """The facts about one port or disk, each with the row that shows it."""
 
     name: str
     failed: list[tuple[dict[str, Any], str]] = field(default_factory=list)

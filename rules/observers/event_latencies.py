@@ -109,7 +109,7 @@ def _disks(events: Sequence[Event]) -> Iterator[Sighting]:
 
 
 def _files(events: Sequence[Event]) -> Iterator[Sighting]:
-    """Yield operations of files, by their sort."""
+    """Yield file operations, by kind of operation."""
     whole = sum(e.s for e in events)
     for letter, held in _grouped(events, "T"):
         worst = max(held, key=lambda e: e.s)
@@ -123,7 +123,7 @@ def _files(events: Sequence[Event]) -> Iterator[Sighting]:
 
 
 def _connects(events: Sequence[Event]) -> Iterator[Sighting]:
-    """Yield the ends to which connects took long."""
+    """Yield the addresses to which connects took long."""
     for end, held in _grouped(events, "DADDR", "DPORT"):
         late = [e for e in held if e.s >= FELT_S]
         if not late:

@@ -322,7 +322,7 @@ def _line(artifact: int, line: int, role: str) -> tuple[Lines, ...]:
 
 
 def _totals(case: CaseTables) -> Iterator[Sighting]:
-    """Yield calls that often fail in a table of totals; which error it was, the table does not say."""
+    """Yield calls that often fail according to a table of totals, which does not name the errors."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "line_end", "name", "n", "errors", "total_s"]
     rows = case.table("syscall_totals", columns)
     whole = pl.col("total_s").sum().over("artifact_id", "part")

@@ -150,6 +150,6 @@ def moments(case: CaseTables) -> pl.LazyFrame:
 
 
 def finite(row: Mapping[str, Any], column: str) -> float | None:
-    """Return a number of a row, None for none and for one that is not finite."""
+    """Return a number of a row; None if it is missing or not finite."""
     value = row.get(column)
     return float(value) if value is not None and abs(float(value)) < float("inf") else None

@@ -61,7 +61,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _of_thread(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield what one thread waits for, from its samples."""
+    """Yield the waits of one thread for reads and writes, and for swapped pages, from its samples."""
     worst = max(rows, key=lambda r: r["io"])
     who = str(worst["cells"][7])
     waits, swaps = median(r["io"] for r in rows), median(r["swap"] for r in rows)

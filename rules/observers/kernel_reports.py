@@ -299,7 +299,7 @@ def _callers(frames: Sequence[str]) -> tuple[str, ...]:
 
 
 def _processors(below: Below) -> str:
-    """Return in words which processors a stall of RCU names."""
+    """Describe the processors that a stall report of RCU names."""
     cpus = [cpu for _, cpu, _ in below.ticks]
     return _named(cpus) if cpus else "A processor or task"
 

@@ -251,7 +251,7 @@ def _part(text: str) -> str:
 
 
 def oldest_first(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of a log in the order of their times where it shows the newest line first, else as they are."""
+    """Sort the rows of a log by time if its newest line comes first; otherwise keep their order."""
     step = pl.col("t_local").diff()
     turned = (
         rows.group_by("artifact_id", "part", maintain_order=True)
@@ -301,7 +301,7 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
 
 
 def gaps(case: CaseTables) -> Iterator[Sighting]:
-    """Yield gaps between two stamps of the same process of a log that are unlike the others."""
+    """Yield gaps between two stamps of one process in a log that are far longer than its usual gaps."""
     key = [*PLACE_COLUMNS, "part", "pid"]
     gap = (pl.col("t_local") - pl.col("t_local").shift(1).over(key)).alias("gap")
     stamped = oldest_first(case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_not_null()))

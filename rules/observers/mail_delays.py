@@ -123,7 +123,7 @@ def _clock(text: str) -> float | None:
 
 
 def _said(seconds: float) -> str:
-    """Return a time as the log has it, in seconds however long.
+    """Write a time in seconds, however long, as the log does.
 
     >>> _said(6286.0), _said(0.25)
     ('6,286 s', '0.250 s')

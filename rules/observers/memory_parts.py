@@ -172,7 +172,7 @@ def _set_aside(value: Mapping[str, Mapping[str, Any]]) -> float:
 
 
 def no_swap(case: CaseTables) -> Iterator[Sighting]:
-    """Yield that a host has no swap; once for each listing."""
+    """Yield a sighting for each listing of a host without swap."""
     none = (pl.col("name") == "SwapTotal") & (pl.col("value") == 0)
     rows = case.scan("meminfo", [*PLACE_COLUMNS, "t_local", "line_no"], none).collect(engine="streaming")
     for row in rows.sort("line_no").unique("artifact_id", keep="first", maintain_order=True).iter_rows(named=True):
@@ -245,7 +245,7 @@ def wired(case: CaseTables) -> Iterator[Sighting]:
 
 
 def swap_devices(case: CaseTables) -> Iterator[Sighting]:
-    """Yield how full each device of swap is, of several samples the last: one may be nearly empty while all is reserved."""
+    """Yield how full each swap device is, of several samples the last: an empty one may still be fully reserved."""
     key = [*PLACE_COLUMNS, "item"]
     parts = {name: pl.col("value").filter(pl.col("name") == name).first() for name in ("size", "used", "free")}
     rows = (

@@ -68,7 +68,7 @@ class Message:
 
 @dataclass
 class Exchange:
-    """A question and what became of it."""
+    """A question and its answer, if there is one."""
 
     server: str
     question: str
@@ -97,7 +97,7 @@ def unescaped(text: str) -> bytes:
 
 
 def message_of(data: bytes) -> Message | None:
-    r"""Return what the beginning of a message says, None for any other bytes.
+    r"""Parse the beginning of a DNS message; return None for any other bytes.
 
     >>> message_of(b"\x07\x08\x81\x83\0\1\0\0\0\0\0\0\2db\3lan\0\0\x1c\0\1")
     Message(number=1800, answer=True, code='NXDOMAIN', question='AAAA? db.lan')

@@ -100,7 +100,7 @@ def silences(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _silent(case: CaseTables, long: pl.DataFrame) -> set[tuple[Any, ...]]:
-    """Return (artifact, address, port) of servers that got `ASKED` SYNs or more again and sent no packet at all."""
+    """Return (artifact, address, port) of servers that sent no packet although a SYN was repeated `ASKED` times."""
     end = ["artifact_id", "server", "server_port"]
     asked = long.filter((pl.col("kind") == "syn") & pl.col("by_client"))
     often = asked.group_by(end).agg(pl.len().alias("n")).filter(pl.col("n") >= ASKED).drop("n")
@@ -204,7 +204,7 @@ def _after_acknowledgement(case: CaseTables) -> dict[tuple[Any, ...], tuple[int,
 
 
 def _spoken(case: CaseTables) -> pl.LazyFrame:
-    """Return packets that speak with the gap since the one before on the connection, its kind, and both ends."""
+    """Return packets with payload or SYN, each with the gap since the one before on its connection, and its kind."""
     columns = ["part", "line_no", "line_end", "t_local", "proto", "src", "sport", "dst", "dport", "flags", "seq", "len"]
     syn = pl.col("flags").str.contains("S", literal=True).fill_null(value=False)
     udp = pl.col("proto").str.to_lowercase().str.starts_with("udp").fill_null(value=False)
@@ -326,7 +326,7 @@ def _sighting(
 ) -> Sighting:
     """Return the sighting of the silences of one kind at one server, the longest first.
 
-    `never` says that nothing at all came from that server.
+    `never`: no packet at all came from that server.
     """
     first = rows.row(0, named=True)
     took, end, client = figure(first["gap"], "s"), _end(first), first["client"]

@@ -53,7 +53,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _series(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the middle answer of each series that is long enough, against its shortest."""
+    """Yield the median answer time of each series that is long enough, compared with its shortest."""
     answered = (pl.col("series") == "ping") & pl.col("ok") & pl.col("elapsed_s").is_not_null()
     took = pl.col("elapsed_s")
     made = (
@@ -81,7 +81,7 @@ def _series(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _ends(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the mean of each run against its least, where it had many answers."""
+    """Yield the mean answer time of each run with many answers, compared with its minimum."""
     ping = (pl.col("grp") == "ping").fill_null(value=False)
     columns = [*PLACE_COLUMNS, "part", "line_no", "sample", "grp", "item", "name", "value"]
     rows = case.scan("counters", columns, ping).head(MOST_ROWS).collect(engine="streaming")

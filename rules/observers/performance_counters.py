@@ -39,7 +39,7 @@ OFTEN = 0.25
 
 @dataclass(frozen=True)
 class Bound:
-    """A counter by object and name, the measure that it is, its factor to the unit of the measure, and its bound."""
+    """A counter (object and name), the measure that it gives, the factor to the measure's unit, and the bound."""
 
     of: str
     counter: str

@@ -147,7 +147,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _memory(case: CaseTables) -> Mapping[int, Mapping[str, Any]]:
-    """Return for each artifact the first setting of the memory of a sort."""
+    """Return artifact -> its first row with the setting of the memory for sorts."""
     known = pl.col("name").is_in(list(MEMORY)) & pl.col("value").is_not_null()
     found = case.scan("params", ["artifact_id", "line_no", "name", "value"], known).head(MOST_ROWS)
     rows = found.sort("line_no").unique("artifact_id", keep="first").collect(engine="streaming")

@@ -297,7 +297,7 @@ def _together(threads: pl.DataFrame) -> pl.DataFrame:
 
 
 def _totals(case: CaseTables) -> Iterator[Sighting]:
-    """Yield calls that own a summary table of a tracer."""
+    """Yield calls that have a large part of the time, or of the calls, in a tracer's summary table."""
     rows = case.table(
         "syscall_totals",
         [*PLACE_COLUMNS, "part", "line_no", "line_end", "section", "pid", "name", "n", "total_s", "total_kind"],
@@ -340,7 +340,7 @@ def _totals(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _lines(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the line of a log that comes most often, its figures left out."""
+    """Yield the most frequent line of a log, compared without its figures."""
     shape = pl.col("text").str.replace_all(r"0x[0-9a-fA-F]+|\d+", "#").str.slice(0, 120).alias("shape")
     key = [*PLACE_COLUMNS, "shape"]
     rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], pl.col("text").is_not_null()).with_columns(shape)

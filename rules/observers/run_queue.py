@@ -78,9 +78,9 @@ def _worst(one: Sighting) -> tuple[Any, ...]:
 
 
 def processors(case: CaseTables) -> pl.DataFrame:
-    """Return the number of processors per host (`ncpu`) and the line that says so, if one does.
+    """Return the number of processors per host (`ncpu`) and the line that shows it.
 
-    A listing per processor counts too, where no header names their number.
+    If no header names the number, the entries of a listing per processor are counted.
     """
     columns = [*PLACE_COLUMNS[:2], "line_no", "line_end", "ncpu"]
     said = case.scan("hosts", columns).select(columns)

@@ -73,7 +73,7 @@ class Operation:
 
     @property
     def words(self) -> str:
-        """Return what it does, as far as the listing says."""
+        """Describe the operation, as far as the listing does."""
         what, where = self.of.get("op", "operation"), self.of.get("ns")
         article = "an" if what[:1] in "aeiou" else "a"
         return f"{article} {what}" + f" on {where}" * bool(where)

@@ -116,7 +116,7 @@ def worst(
 
 
 def sightings(rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str] = ()) -> Iterator[Sighting]:
-    """Yield one sighting per measure and series: what stands out first and by size, then the normal measures."""
+    """Yield one sighting per measure and series: first those that stand out, by size, then the normal measures."""
     found = [(m, row, _stands(m, row)) for m, row in worst(rows, measures, by)]
     found.sort(key=lambda x: (not x[2], -_size(x[0], x[1])))
     for m, row, stands in found:

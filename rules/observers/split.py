@@ -146,7 +146,7 @@ def _measure(row: Mapping[str, Any], pct: float, subject: str, line: int) -> Sig
 
 
 def _commands(case: CaseTables) -> Iterator[Sighting]:
-    """Yield commands by real against user and system."""
+    """Yield commands, with their real time compared with user and system time."""
     real, cpu = pl.col("elapsed_s"), pl.col("cpu_s")
     known = real.is_between(FELT_S, LONGEST_S) & cpu.is_between(0, 1e3 * LONGEST_S)
     columns = ["part", "series", "line_no", "line_end", "elapsed_s", "cpu_s", "sys_s", "ok"]
@@ -254,7 +254,7 @@ CURLS = r"^%?\{?time_[a-z]+"
 
 
 def _http(case: CaseTables) -> Iterator[Sighting]:
-    """Yield requests whose steps a list of figures names."""
+    """Yield requests whose steps are listed as figures, such as those of `curl -w`."""
     series = pl.col("series")
     step = pl.coalesce(*(pl.when(series.str.contains(words)).then(pl.lit(name)) for name, (words, _) in STEPS.items()))
     named = pl.any_horizontal(*(series.str.contains(words) for words, _ in STEPS.values()))
@@ -448,7 +448,7 @@ def _children(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _cursors(case: CaseTables) -> Iterator[Sighting]:
-    """Yield cursors by kind of call, and CPU against elapsed."""
+    """Yield cursors, with their time by kind of call, and their CPU time compared with the elapsed time."""
     key = [*PLACE_COLUMNS, "pid", "cursor"]
     took = pl.col("elapsed_s").is_between(0, LONGEST_S)
     cpu = pl.when(pl.col("cpu_s").is_between(0, LONGEST_S)).then("cpu_s")

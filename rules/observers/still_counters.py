@@ -287,7 +287,7 @@ Key = tuple[Any, ...]
 
 
 def _traffic(made: pl.DataFrame) -> dict[Key, list[Traffic]]:
-    """Return the counters of traffic of each group, and those of connections that were taken, the largest first."""
+    """Return key -> counters of traffic per group, and of accepted connections, the largest first."""
     found: dict[Key, list[Traffic]] = {}
     for row in made.filter(pl.col("name").str.contains(f"{TRAFFIC}|{ACCEPTED}")).iter_rows(named=True):
         accepted = re.search(ACCEPTED, row["name"]) is not None

@@ -69,7 +69,7 @@ class Talk:
 
     @property
     def words(self) -> str:
-        """Return both as the end of a sentence."""
+        """Return question and answer as the end of a sentence."""
         asked = f', after "{self.asked.text}" was sent' if self.asked else ""
         return asked + (f'; "{self.answered.text}" came' if self.answered else "")
 

@@ -282,7 +282,7 @@ class Thread:
 
     @functools.cached_property
     def place(self) -> tuple[str, ...]:
-        """Return leaf and first callers above the sleep that all waits go through."""
+        """Return the leaf and its first callers above the general sleep functions, which all waits share."""
         above = [f for f in self.frames[1:] if not SLEEP.fullmatch(f)]
         return (self.frames[0], *above[: PLACE_FRAMES - 1])
 
@@ -567,7 +567,7 @@ def _module_lock(thread: Thread) -> str | None:
 
 
 def _blocked(thread: Thread, sure: bool) -> Seen:
-    """Return the name of a wait for a lock; what to ask next differs by runtime."""
+    """Return the event for a wait for a lock, by runtime, because the next commands to ask for differ."""
     if not sure:
         return {"event": "thread-blocked-in-passing"}
     go = str(thread.row["comm"] or "").startswith("goroutine ")
@@ -722,7 +722,7 @@ def _lock(
 
 
 def _rings(edges: Mapping[str, tuple[str, Thread, str]]) -> Iterator[list[str]]:
-    """Yield each ring of threads of which everyone waits for a lock of the next, by their names."""
+    """Yield each ring of threads (by name) in which every thread waits for a lock of the next one."""
     seen: set[str] = set()
     for start in edges:
         path: dict[str, None] = {}

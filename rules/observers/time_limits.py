@@ -27,7 +27,7 @@ LONGEST_S = 86_400.0
 
 
 def _limit_s() -> pl.Expr:
-    """Return the time limit of a call in seconds, NULL where its arguments give none."""
+    """Return the time limit of a call in seconds; NULL if its arguments set none."""
     args, name = pl.col("args"), pl.col("name")
     ms = args.str.extract(_MS, 1).cast(pl.Float64, strict=False) / 1e3
     parts = args.str.extract_groups(_PARTS)

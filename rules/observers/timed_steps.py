@@ -83,7 +83,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _kept_alive(case: CaseTables) -> Mapping[int, Mapping[str, dict[str, Any]]]:
-    """Return how many requests were made and how many kept their connection, for each load test that asked for that."""
+    """Return artifact -> the numbers of requests and of kept connections, for load tests that keep connections."""
     named = pl.col("name").is_in([REQUESTS, KEPT]) & (pl.col("value") >= 0)
     rows = case.scan("counters", ["artifact_id", "line_no", "name", "value"], named).head(MOST_ROWS)
     found: dict[int, dict[str, dict[str, Any]]] = {}

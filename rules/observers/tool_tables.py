@@ -60,7 +60,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Listing:
-    """Words that a heading has, the word under which rows have their names, and the columns."""
+    """The words by which a heading is recognised, the word of the column with names, and the columns to read."""
 
     words: tuple[str, ...]
     who: str | None
@@ -607,7 +607,7 @@ def _largest(column: Column, figures: Figures) -> Iterator[Sighting]:
 
 
 def _atop(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
-    """Yield the busiest disk of atop: the cells of a line name what they hold."""
+    """Yield the busiest disk of atop, whose lines have cells with a name and a value."""
     figures: Figures = []
     for row in rows:
         cells = [str(c or "").strip() for c in row["cells"]]

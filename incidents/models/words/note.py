@@ -11,7 +11,7 @@ from incidents.models.words.wording import indexed
 
 
 class Note(models.Model):
-    """A note on a finding's key, on lines of a content hash, or on a time range of a clock: none is a row that can go.
+    """A note on a finding's key, on lines of a content hash, or on a time range of a clock: references that stay valid.
 
     A note with replies is a discussion: replies name its first note in `reply_to`, never one another, and have no place
     themselves. Deleting is soft: `deleted_at` is set, `restore` clears it.

@@ -94,7 +94,7 @@ class Row:
 
     @property
     def age(self) -> str:
-        """Say how long the room has been open, or in its present state where the time of that is known."""
+        """Say how long the room has been open, or has been in its present state if that is known."""
         room = self.incident
         if room.delete_at:
             return f"to be deleted on {room.delete_at:%Y-%m-%d}"

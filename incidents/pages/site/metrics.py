@@ -16,7 +16,7 @@ from incidents.storage import meters
 @require_GET
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer with all figures. Without the setting there is no such address, without the token nothing to read."""
+    """Answer with all figures; 404 if EXHIBIT_METRICS_TOKEN is not set, a refusal for a caller without the token."""
     if not meters.on():
         raise Http404
     sent = request.headers.get("Authorization", "")
