@@ -65,7 +65,7 @@ class Done:
 
 
 def course_of(incident: Incident, kinds: Iterable[str] = tuple(KINDS), most: int = MOST) -> list[Done]:
-    """Return the newest `most` things of some kinds, the earliest first."""
+    """Return the newest `most` things of these kinds, in the order of time."""
     wanted = frozenset(kinds)
     parts: list[QuerySet[Any, dict[str, Any]]] = []
     if DECISION in wanted:

@@ -207,7 +207,7 @@ def _location(cited: Json, files: _Files) -> dict[str, Any]:
 
 
 def _camel(title: str) -> str:
-    """Write a title as the standard wants names of rules.
+    """Convert a title to the form that the standard requires for names of rules.
 
     >>> _camel("New server processes wait for memory (DISM)")
     'NewServerProcessesWaitForMemoryDISM'
@@ -216,7 +216,7 @@ def _camel(title: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """End a text as a sentence, which the standard asks of messages.
+    """End a text as a sentence, as the standard requires for messages.
 
     >>> _sentence("stall"), _sentence("Why?")
     ('stall.', 'Why?')

@@ -19,7 +19,7 @@ MOST_CHARS = 500
 
 
 def digest(report: Any) -> Json:
-    """Return the verdict's words and the findings of a report; what has another shape is left out.
+    """Return the verdict's words and the findings of a report; values of an unexpected shape are left out.
 
     >>> digest({"verdict": {"state": "cause", "sentence": "Disks."}, "findings": [{"key": "a" * 16, "rule": "X-1"}, 7]})
     {'state': 'cause', 'sentence': 'Disks.', 'findings': [{'key': 'aaaaaaaaaaaaaaaa', 'rule': 'X-1'}]}

@@ -41,7 +41,7 @@ class OnDuty:
 
 
 def leads_of(incident_id: int | OuterRef) -> QuerySet[Membership]:
-    """Return the leads of a room, the one who has the duty of the lead first, then by seniority."""
+    """Return the leads of a room: first the one with the duty of the lead, the others by the time of joining."""
     chosen = Duty.objects.filter(kind=DutyKind.LEAD, incident=OuterRef("incident"), user=OuterRef("user"))
     leads = Membership.objects.filter(incident=incident_id, role=Role.LEAD)
     return leads.order_by(Exists(chosen).desc(), "joined_at", "pk")

@@ -164,7 +164,7 @@ def _seconds(amount: float) -> str:
 
 
 def brief_seconds(amount: float) -> str:
-    """Write a median of durations: two digits after the point where they tell something, else as `quantity` does.
+    """Write a median of durations: from 0.1 to 100 s with two digits after the point, else as `quantity` does.
 
     >>> brief_seconds(0.314), brief_seconds(0.0012), brief_seconds(250.0)
     ('0.31 s', '0.0012 s', '250.0 s')
@@ -285,7 +285,7 @@ class Ask:
 
     @property
     def short(self) -> str:
-        """Say what to bring in a few words: what the command's first tool or file holds; else its first part, + n others."""
+        """Name the evidence in a few words: the content of the command's first tool or file, else its first part."""
         if not self.command:
             return self.why
         if self.command.startswith("say "):  # what a person knows, in words
@@ -447,12 +447,12 @@ class Claim:
 
     @property
     def mistaken_for(self) -> list[str]:
-        """List what looks the same but is something else, as the rule names it."""
+        """List the look-alikes with other causes that the rule names."""
         return [str(text) for text in self.raw.get("false_positives") or []]
 
     @property
     def remedies(self) -> list[tuple[str, list[str]]]:
-        """Pair each remedy with its "but"; if their numbers differ, all buts stand with the last remedy."""
+        """Pair each remedy with its "but"; if their numbers differ, the last remedy gets all buts."""
         todo = [str(text) for text in _listed(self.raw.get("remedy"))]
         buts = [str(text) for text in _listed(self.raw.get("contraindications"))]
         if len(todo) == len(buts):
@@ -478,7 +478,7 @@ class Claim:
 
     @property
     def settled(self) -> list[Json]:
-        """List what this finding clears in passing (layer, seconds, scope, because)."""
+        """List what this finding also clears (layer, seconds, scope, because)."""
         return list(self.raw.get("clears") or [])
 
 
@@ -515,7 +515,7 @@ class Second:
 
     @property
     def fitting(self) -> str:
-        """Return the longest of the piece's texts that its part of the bar holds uncut; empty if none does."""
+        """Return the longest of the piece's texts that fits into its part of the bar; empty if none does."""
         room = self.share.share / 100 * NARROWEST_PX - 14
         return next((text for text in (self.text, self.amount) if len(text) * LETTER_PX <= room), "")
 
@@ -590,7 +590,7 @@ class Verdict:
 
     @property
     def reasoning(self) -> str:
-        """Return the sentence with the reasoning, where it says more than the headline."""
+        """Return the sentence with the reasoning; empty if it says no more than the headline."""
         return self.sentence if self.sentence != self.headline else ""
 
     @property
@@ -647,7 +647,7 @@ class Outlook:
 
     @property
     def remarks(self) -> list[Claim]:
-        """Return the findings on the data themselves: how far it can be trusted."""
+        """Return the findings on the quality of the data."""
         return [claim for group in self.groups if group.code == "quality" for claim in group.claims]
 
     def part_of(self, claim: Claim) -> str:
@@ -964,7 +964,7 @@ def changes(before: Outlook, after: Outlook) -> list[str]:
 
 
 def _newly_standing_out(before: Outlook, after: Outlook) -> list[str]:
-    """Say in one line which of the first observations the evaluation before had not; it says none of older reports."""
+    """Say in one line which of the first observations are new since the evaluation before; none for older reports."""
     if "observations" not in before.report:
         return []
     known = {one.key for one in before.observations}

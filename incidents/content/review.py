@@ -81,7 +81,7 @@ def gather(incident: Incident) -> Paper:
 
 
 def _urgency(row: FollowUp) -> tuple[bool, bool, str, int]:
-    """Order follow-ups: open ones first, the earliest due first."""
+    """Return the sort key of a follow-up: open ones first, the earliest due first."""
     return (row.done_at is not None, row.due_on is None, row.due_on.isoformat() if row.due_on else "", row.pk)
 
 

@@ -358,7 +358,7 @@ def _json(column: models.JSONField, name: str, value: Any) -> Any:
 
 
 def _has_nul(value: Any, depth: int) -> bool:
-    """Tell whether a piece of JSON holds what PostgreSQL cannot store, or is nested too deep to be anything."""
+    """Tell whether a piece of JSON contains NUL, which PostgreSQL cannot store, or is nested too deeply."""
     if depth > 20:
         return True
     if isinstance(value, str):

@@ -96,7 +96,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Backups:
-    """The last whole backup, the latest of all (newest first), and the plan: how often, when next, where, how many.
+    """The last complete backup, the latest of all (newest first), and the plan: how often, when next, where, how many.
 
     `root` is None where none are made by themselves; `next_at` is None then, and while one is being made.
     """
@@ -232,7 +232,7 @@ def _ended(end: dict[str, Any]) -> str:
 
 
 def queues() -> list[QueueRow]:
-    """Return what waits, runs and failed lately, for each kind of work."""
+    """Return the numbers of jobs that wait, run and failed lately, for each kind of work."""
     now = timezone.now()
     ready = Q(state=JobState.QUEUED) & (Q(not_before__isnull=True) | Q(not_before__lte=now))
     open_or_late = Job.objects.filter(

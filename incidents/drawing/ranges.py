@@ -284,7 +284,7 @@ def table(
 
 
 def seconds_of(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) -> Seconds | None:
-    """Return whose seconds the range was, for the thread with the most known time; None without calls."""
+    """Return how the seconds of the range divide, for the thread with the most known time; None without calls."""
     rows: list[dict[str, Any]] = []
     for name in CALLS if not frame.ordered else ():
         if source.has(name):

@@ -121,7 +121,7 @@ def on_commit(django_capture_on_commit_callbacks: Callable[..., AbstractContextM
 
 @contextmanager
 def undone(blocker: Any) -> Iterator[None]:
-    """Keep rows for the tests of one module, each of which rolls back to them, and undo them at its end."""
+    """Keep rows made here for all tests of a module, each of which rolls back to them; undo them at the end."""
     with blocker.unblock():
         block = transaction.atomic()
         block.__enter__()

@@ -16,7 +16,7 @@ from incidents.models.words.wording import indexed
 
 class ObservationManager(models.Manager["Observation"]):
     def replace(self, incident_id: int, observations: list[dict[str, Any]]) -> None:
-        """Replace a room's rows by those of a report; idle and harmless ones are left out, as the room shows none."""
+        """Replace a room's rows by those of a report, without idle and harmless ones, which the room does not show."""
         self.filter(incident_id=incident_id).delete()
         self.bulk_create(_row(incident_id, one) for one in observations if not one.get("idle") and one.get("citations"))
 

@@ -57,7 +57,7 @@ class Invitation(models.Model):
 
     @property
     def makes_accounts(self) -> bool:
-        """Whether a newcomer may make an account with it: it is usable, and nobody has made one yet."""
+        """Tell whether a newcomer may make an account with it: it is usable, and nobody has made one yet."""
         return self.usable and self.account_id is None
 
 

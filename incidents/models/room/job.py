@@ -180,7 +180,7 @@ class Job(models.Model):
         return f"{self.kind} {self.pk}: {self.state}"
 
     def _mine(self) -> QuerySet[Job]:
-        """Return the row only while this attempt holds it: every write of a worker goes through this query set."""
+        """Return a query set with this row, empty if another attempt holds it; workers write only through it."""
         return Job.objects.filter(pk=self.pk, state=JobState.RUNNING, attempt=self.attempt)
 
     def renew(self) -> None:

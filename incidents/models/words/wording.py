@@ -42,5 +42,5 @@ def words(text: Any) -> SearchVector:
 
 
 def indexed(name: str, *fields: str) -> tuple[GinIndex, GinIndex]:
-    """Return both indexes of a text that the search covers."""
+    """Return the two indexes of a searched text: of its words, and of its groups of characters."""
     return GinIndex(words(said(*fields)), name=f"{name}_words"), GinIndex(Grams(said(*fields)), name=f"{name}_grams")

@@ -17,7 +17,7 @@ async def an_answer_after(seconds: float) -> str:
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Make silence short, so that nobody waits for it here."""
+    """Shorten the time-out of the database, so that these tests are quick."""
     monkeypatch.setattr(pulse, "SILENT_S", 0.2)
     monkeypatch.setattr(pulse, "EVERY_S", 0.02)
     monkeypatch.setattr(pulse, "_SLICE_S", 0.05)

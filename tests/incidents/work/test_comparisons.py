@@ -23,7 +23,7 @@ BEFORE, AFTER = (Side(f"phase:{name}", name, phase=name) for name in ("before", 
 
 @pytest.fixture(scope="module")
 def listener(tmp_path_factory):
-    """Published incident 000, judged: its source and report."""
+    """Return source and report of published incident 000, judged."""
     folder = tmp_path_factory.mktemp("listener")
     spec, _ = open_paths([CASES / "000"], CASES / "000" / "case.yaml", folder / "read")
     report = evaluate(spec, cache=folder / "cache").as_json()

@@ -12,7 +12,7 @@ from rules.observers.observer import Sighting
 
 
 def exchange(times: int, *, acknowledged_s: float, next_s: float, size: int = 8) -> list[Sighting]:
-    """Return what is seen of a client that sends a head, waits for its acknowledgement, sends a body, gets a reply."""
+    """Return the sightings of a client that sends a head, waits for its acknowledgement, sends a body, gets a reply."""
     rows: list[dict[str, Any]] = []
     t = 0.0
 

@@ -45,7 +45,7 @@ def test_short_queues_are_normal() -> None:
 
 
 def histogram(total: int, disk: int) -> list[Sighting]:
-    """Return what is seen where most writes lie in the `total`th bucket in all and in the `disk`th at the disk."""
+    """Return the sightings of histograms with most writes in bucket `total` (whole time) and in bucket `disk`."""
     names = ["1ms", "2ms", "4ms", "8ms", "16ms", "33ms", "67ms", "134ms", "268ms", "536ms"]
     rows = [
         f"{name:<10}      0  {900 if n == total else 1:>5}      0  {900 if n == disk else 1:>5}      0      0      0      0      0      0"

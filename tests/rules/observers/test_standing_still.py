@@ -29,7 +29,7 @@ def thread(lwp: int, *frames: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Know two idle places, so that the lists of signatures do not matter."""
+    """Replace the signatures by two idle places, so that the lists of signatures do not matter."""
 
     def reason(names: tuple[Seen, ...]) -> str | None:
         places = ({"symbol": "accept"}, {"call": "accept"})
