@@ -13,6 +13,7 @@ from typing import Any
 
 from django.core.asgi import get_asgi_application
 
+from config.tracing import begin
 from parsers.kept_patterns import install
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -22,6 +23,7 @@ UPLOADS = re.compile(r"^/api/rooms/[^/]+/uploads(/|$)")
 GIVING = re.compile(r"^/give/[^/]+/")
 
 install()
+begin("web")  # before Django loads its middleware
 pages = get_asgi_application()
 
 

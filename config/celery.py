@@ -10,8 +10,9 @@ from typing import Any
 
 from celery import Celery
 from celery.platforms import SecurityWarning
-from celery.signals import setup_logging, worker_shutting_down
+from celery.signals import setup_logging, worker_process_init, worker_shutting_down
 
+from config import tracing
 from config.children import end_anyway
 from parsers.allocator import lean
 from parsers.kept_patterns import install
@@ -39,6 +40,12 @@ app.autodiscover_tasks()
 @setup_logging.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def keep_our_logging(**_: Any) -> None:
     """Keep Celery from replacing the handlers of LOGGING: a receiver of this signal is enough."""
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]  # as above
+def trace(**_: Any) -> None:
+    """Trace the process that does the work: threads that send would not survive the fork before it."""
+    tracing.begin("worker")
 
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]  # Celery has no types
