@@ -73,7 +73,7 @@ def instrument() -> None:
     from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
 
     DjangoInstrumentor().instrument()
-    CeleryInstrumentor().instrument()
+    CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]  # its constructor has no types
     PsycopgInstrumentor().instrument()
 
 

@@ -258,7 +258,7 @@ def of_rooms() -> list[tuple[type[models.Model], str]]:
     ends, so only these ways must still be whole when a model's turn comes.
     """
     ways: dict[type[models.Model], str] = {Incident: "pk"}
-    waiting = deque([Incident])
+    waiting: deque[type[models.Model]] = deque([Incident])
     while waiting:
         target = waiting.popleft()
         for model in apps.get_models():
