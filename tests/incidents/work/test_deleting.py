@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -39,7 +40,7 @@ from incidents.models.room.incident import Incident, RoomCounter
 from incidents.models.room.job import Job
 from incidents.models.site.deletion import DeletionState, RoomDeletion, hash_of
 from incidents.models.site.site_record import SiteRecord
-from incidents.storage import store, tombstones
+from incidents.storage import live, store, tombstones
 from incidents.work import deleting
 from tests.incidents.conftest import CONNECT_TIMES, folders, make_artifact, make_member, make_room, make_user, run_jobs
 
@@ -249,7 +250,7 @@ class TestTheRecord:
             self.line(room, deletion, **({"last_hash": "0" * 64} if lack == "hash" else {}))
         rows = RoomDeletion.objects.filter(pk=deletion.pk)
         later = timezone.now() + timedelta(days=1)
-        changed = {
+        changed: dict[str, dict[str, Any]] = {
             "time": {"due_at": later},
             "begun": {"state": "announced"},
             "slug": {"slug_hash": "0" * 64},
@@ -337,9 +338,9 @@ class TestKilled:
             else:
                 target = {
                     "RoomDeletion.save": (RoomDeletion, "save", die),
-                    "live.end_streams": (deleting.live, "end_streams", die),
-                    "store.drop_room": (deleting.store, "drop_room", die),
-                    "shutil.rmtree": (store.shutil, "rmtree", half),
+                    "live.end_streams": (live, "end_streams", die),
+                    "store.drop_room": (store, "drop_room", die),
+                    "shutil.rmtree": (shutil, "rmtree", half),
                     "SiteRecord.append": (type(SiteRecord.objects), "append", die),
                     "of_rooms": (deleting, "of_rooms", die),
                 }[step]
@@ -359,7 +360,7 @@ class TestKilled:
         room = lived_in()
         deletion = announced(room)
         with monkeypatch.context() as patched:
-            patched.setattr(store.shutil, "rmtree", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+            patched.setattr(shutil, "rmtree", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error")))
             assert deleting.delete_due() == 0
         deletion.refresh_from_db()
         assert deletion.state == DeletionState.BEGUN
@@ -620,7 +621,7 @@ def test_a_bundle_of_the_room_goes_with_it(evidence):
 
 
 def test_the_error_of_a_disk_may_be_tried_again(monkeypatch):
-    monkeypatch.setattr(store.shutil, "rmtree", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+    monkeypatch.setattr(shutil, "rmtree", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error")))
     store._room(1).mkdir(parents=True)
     with pytest.raises(StoreError):
         store.drop_room(1)
