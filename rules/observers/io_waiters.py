@@ -1,4 +1,4 @@
-"""Who waits for reads and writes, by iotop: programs, journals of file systems, and those whose pages come back from swap.
+"""Who waits for reads and writes, by iotop and pidstat -d: programs, journals of file systems, and those whose pages come back from swap.
 
 Standing out: a thread that waited for reads and writes at least `WAITS_PCT` of the time (IO>), or at least `SWAPS_PCT` for its own
 pages (SWAPIN). Several samples of one thread are taken in the median. The thread of a journal has no work but the journal, so its
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -23,7 +24,7 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 OBSERVER = Observer(
     "io-waiters",
     "Who waits for reads and writes?",
-    ("rows",),
+    ("rows", "counters"),
     {"linux": "iotop -botqqqk -d 5 -n 12; iostat -x 5 12"},
 )
 
@@ -31,6 +32,12 @@ MOST_ROWS = 20_000
 
 WAITS_PCT, SWAPS_PCT = 20.0, 10.0
 """Bounds of time in % that a thread waits: a fifth is felt (`saturation.WAITING_PCT`); for its own pages a tenth."""
+
+AMOUNTS = {"kB_rd/s": "read", "kB_wr/s": "wrote"}
+"""Columns of pidstat -d, and what a process did."""
+
+MUCH_KBPS = 1_000.0
+"""Least rate that is worth a word."""
 
 TOLD = 4
 """Maximum number of threads of one listing that are told, those that wait longest first."""
@@ -58,6 +65,56 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             )
         made = [one for held in threads.values() for one in _of_thread(held)]
         yield from sorted(made, key=lambda s: -s.value)[:TOLD]
+    yield from _of_pidstat(case)
+
+
+def _of_pidstat(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the processes that pidstat saw wait for block devices longest, and who wrote or read most.
+
+    `iodelay` counts ticks of USER_HZ, a hundred a second, in each interval.
+    """
+    columns = [*PLACE_COLUMNS, "part", "line_no", "item", "name", "value", "interval_s"]
+    ours = (pl.col("grp") == "pidstat") & pl.col("name").is_in(["iodelay", *AMOUNTS]) & pl.col("value").is_finite()
+    rows = case.scan("counters", columns, ours).head(MOST_ROWS).collect(engine="streaming").sort("line_no")
+    for _, part in rows.group_by("artifact_id", "part", maintain_order=True):
+        named: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        for row in part.to_dicts():
+            named.setdefault(row["name"], {}).setdefault(str(row["item"]), []).append(row)
+        made = [one for item, held in named.get("iodelay", {}).items() for one in _delayed(item, held)]
+        yield from sorted(made, key=lambda s: -s.value)[:TOLD]
+        for name, did in AMOUNTS.items():
+            yield from _most(name, did, named.get(name, {}))
+
+
+def _delayed(item: str, rows: list[dict[str, Any]]) -> Iterator[Sighting]:
+    pct = median(min(100.0, r["value"] / (r["interval_s"] or 1.0)) for r in rows)
+    if pct < WAITS_PCT:
+        return
+    worst = max(rows, key=lambda r: r["value"])
+    samples = f" in the median of {len(rows)} samples" if len(rows) > 1 else ""
+    words = f"process {item} waited for block devices {figure(pct, '%')} of the time (iodelay){samples}"
+    yield _made(worst, f"process {item}", words, "io_wait_pct", pct, WAITS_PCT, "io-wait-program", len(rows))
+
+
+def _most(name: str, did: str, by_process: dict[str, list[dict[str, Any]]]) -> Iterator[Sighting]:
+    """Yield as a measure who read or wrote most, where that is much."""
+    means = {item: median(r["value"] for r in rows) for item, rows in by_process.items()}
+    whole = sum(means.values())
+    item = max(means, key=lambda i: means[i], default=None)
+    if item is None or means[item] < MUCH_KBPS:
+        return
+    row = max(by_process[item], key=lambda r: r["value"])
+    words = f"process {item} {did} {figure(means[item], 'kB per s')}, {figure(100 * means[item] / whole, '%')} of what the listed {did}"
+    made = _made(row, f"process {item}", words, name, means[item], 0.0, "", len(by_process[item]))
+    yield replace(
+        made,
+        unit="kB per s",
+        against="all that are listed",
+        against_value=whole,
+        share=means[item] / whole,
+        seen=(),
+        normal=True,
+    )
 
 
 def _of_thread(rows: list[dict[str, Any]]) -> Iterator[Sighting]:

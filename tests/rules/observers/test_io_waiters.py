@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from rules.case.case import Case
@@ -63,3 +64,24 @@ def test_the_bound_of_waiting(io: float, n: int) -> None:
 @pytest.mark.parametrize(("swap", "n"), [(SWAPS_PCT, 1), (SWAPS_PCT - 0.01, 0)])
 def test_the_bound_of_swapping(swap: float, n: int) -> None:
     assert len(seen(HEAD + PROGRAM.replace("61.00", "3.00").replace("0.00 %", f"{swap:.2f} %"))) == n
+
+
+PIDSTAT = """07:00:01 AM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+07:00:03 AM  1000       712      0.00   9000.00      0.00     {ticks}  store
+07:00:03 AM     0        41      0.00   1000.00      0.00       2  kworker/0:1
+"""
+
+
+@pytest.mark.parametrize(("ticks", "told"), [(160, True), (30, False)])
+def test_who_waits_and_who_writes_by_pidstat(ticks: int, told: bool) -> None:
+    """The ticks of an interval of 2 s are at most 200."""
+    rows = (
+        read_bytes(PIDSTAT.format(ticks=ticks).encode())
+        .table("counters")
+        .with_columns(interval_s=pl.lit(2.0))
+        .to_dicts()
+    )
+    made = {s.headline: s.normal for s in observe(Case.of_tables({"counters": rows}))}
+    waits = "process 712 waited for block devices 80 % of the time (iodelay)"
+    assert (waits in made) is told
+    assert made["process 712 wrote 9,000 kB per s, 90 % of what the listed wrote"]
