@@ -126,7 +126,7 @@ def _caches(case: CaseTables) -> Iterator[Sighting]:
     memory = case.scan("meminfo", ["artifact_id", "name", "value", "unit"], is_total).collect(engine="streaming")
     for (artifact, _), listing in rows.group_by("artifact_id", "part", maintain_order=True):
         sizes = [(row["value"], str(row["item"]), row) for row in listing.to_dicts()]
-        total = memory.filter(pl.col("artifact_id") == artifact)["value"].max()
+        total = max(memory.filter(pl.col("artifact_id") == artifact)["value"].to_list(), default=None)
         kb, name, row = max(sizes, key=lambda one: one[0])
         whole = sum(size for size, _, _ in sizes)
         yield from _by_size(sizes, whole, total)

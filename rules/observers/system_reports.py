@@ -155,6 +155,8 @@ SAYS = {
     "btrfs flush_io_errs": Says("The disk {who} counts {value} flushes that failed"),
     "btrfs corruption_errs": Says("The disk {who} gave {value} blocks with a wrong checksum"),
     "clock that is allowed": Says("The policy lets {who} run at {value} of their highest clock", 0.0, 60.0, "%"),
+    "test of a disk": Says("Requests to {who} took {value} on average (ioping)", SLOW_MS, unit="ms", share=0.6),
+    "buffered disk reads": Says("{who} gave {value} MB per second (hdparm -t)", 0.0, 20.0, "MB"),
     "hypervisor memory soft": Says(
         "The memory of the hypervisor is in the state {who}: it takes back what guests hold", unit=""
     ),

@@ -120,7 +120,7 @@ def test_a_screen_of_poolmon_with_its_empty_line() -> None:
 @pytest.mark.parametrize(("each", "stands"), [(900_000.0, True), (600_000.0, False)])
 def test_caches_by_size_are_told_together(each: float, stands: bool) -> None:
     """A driver that keeps what it took asks for several sizes, none of which holds most."""
-    sizes = {"kmalloc-64": each, "kmalloc-2k": each, "kmalloc-rcl-512": each, "dentry": 700_000.0, "filp": 5_000.0}
+    sizes = {"kmalloc-64": each, "kmalloc-2k": each, "kmalloc-rcl-512": each, "dentry": 700_000.0, "cred_jar": 5_000.0}
     rows = [
         {"line_no": n, "sample": 1, "grp": "slab", "item": item, "name": "cache_kb", "value": kb, "unit": "kb"}
         for n, (item, kb) in enumerate(sizes.items(), 1)

@@ -72,7 +72,7 @@ Most Active {what} Volumes
   {util}  40100   9200  2210.7  /dev/hdisk9              N/A
 """
 SENSORS = "coretemp-isa-0001\nCore 2:        +{heat}°C  (high = +82.0°C, crit = +96.0°C)\n"
-DIMMS = "Label\tCE\tUE\nDIMM_B2\t{ce}\t{ue}\nDIMM_B3\t0\t0\n"
+DIMMS = "Label\tCE\tUE\nDIMM_B2\t{ce}\t{bad}\nDIMM_B3\t0\t0\n"
 THIN = "vg3-pool: 0 90000 thin-pool 4 {meta}/400 {data}/7000 - {mode} discard_passdown queue_if_no_space - 1024\n"
 DRIVE = """Virtual Drive: 3 (Target Id: 3)
 Default Cache Policy: WriteBack, ReadAdaptive, Direct, No Write Cache if Bad BBU
@@ -89,6 +89,8 @@ CALLS = "Client rpc stats:\ncalls      retrans    authrefrsh\n70000      {again}
 BTRFS = "    Device unallocated:\t\t  {left}\nMetadata,DUP: Size:2.00GiB, Used:1.99GiB (99.50%)\n"
 WINDOWS = "Virtual Memory: Max Size:  20,000 MB\nVirtual Memory: Available: {left} MB\n"
 CPUPOWER = "  hardware limits: 900 MHz - 3.60 GHz\n  current policy: frequency should be within 900 MHz and {most}.\n"
+IOPING = "--- /srv (xfs /dev/sdq1) ioping statistics ---\nmin/avg/max/mdev = 0.1 ms / {ms} ms / 99.0 ms / 3.1 ms\n"
+HDPARM = "/dev/sdq:\n Timing buffered disk reads:  90 MB in  3.00 seconds =  {rate} MB/sec\n"
 LIMITS = "SHMMNI   Shared memory segments   512  {used} 10.00%\n"
 ESX = "VMKMEM/MB: 90100 managed:  1900 minfree, 5100 rsvd, 84000 ursvd,  {state} state\nPCPU UTIL(%):  90  91 AVG:  {busy}\n"
 
@@ -126,8 +128,8 @@ def seen(text: str) -> list[Sighting]:
         (SENSORS.format(heat="95.0"), "Core 2 is 95 °C hot, its limit is 96 °C", "frequency-throttled"),
         ("CPU2 Temp  | 99 degrees C      | cr\n", "critical temperature: CPU2 Temp (99 °C)", "frequency-throttled"),
         ("Fan 4      | 0.000  | RPM    | nr  | 300.0 | 500.0\n", "critical state: Fan 4 (0 RPM)", "hardware-error"),
-        (DIMMS.format(ce=7000, ue=0), "The memory DIMM_B2 counts 7,000 corrected errors", "hardware-error"),
-        (DIMMS.format(ce=0, ue=3), "DIMM_B2 counts 3 errors that could not be corrected", "hardware-error"),
+        (DIMMS.format(ce=7000, bad=0), "The memory DIMM_B2 counts 7,000 corrected errors", "hardware-error"),
+        (DIMMS.format(ce=0, bad=3), "DIMM_B2 counts 3 errors that could not be corrected", "hardware-error"),
         ("MCA: MEMORY CONTROLLER RD_CHANNEL2_ERR\n", "reported: MEMORY CONTROLLER RD_CHANNEL2", "hardware-error"),
         ("Fault class : fault.io.disk.predictive-failure\n", "names the fault fault.io.disk", "disk-error"),
         ("Fault class : fault.cpu.intel.cache\n", "names the fault fault.cpu.intel.cache", "hardware-error"),
@@ -151,6 +153,8 @@ def seen(text: str) -> list[Sighting]:
         ("/swap.img file 3G 3G -3\n", "The swap /swap.img is used up", "swap-full"),
         (WINDOWS.format(left="90"), "Of 20,000 MB of virtual memory (with the page file), 19,910", "swap-full"),
         (CPUPOWER.format(most="900 MHz"), "lets processors run at 25 % of their highest clock", "frequency-throttled"),
+        (IOPING.format(ms="90.5"), "Requests to /srv (xfs /dev/sdq1) took 90.5 ms on average", "disk-latency"),
+        (HDPARM.format(rate="9.20"), "/dev/sdq gave 9 MB per second (hdparm -t)", "disk-latency"),
         (CONCLUDED, "routines of a driver (ISR of a driver) run for too long", "driver-wait"),
     ],
 )
@@ -181,7 +185,7 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
         ADAPTER.format(count=12),
         SENSORS.format(heat="84.0"),
         "CPU2 Temp  | 59 degrees C      | ok\nFan 4      | 7000 RPM  | ok\n",
-        DIMMS.format(ce=0, ue=0),
+        DIMMS.format(ce=0, bad=0),
         THIN.format(meta=9, data=70, mode="rw"),
         DRIVE.format(policy="WriteBack"),
         DRIVE.format(policy="WriteThrough").replace("WriteBack", "WriteThrough"),
@@ -194,6 +198,8 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
         BTRFS.format(left="90.00GiB"),
         "/swap.img file 3G 1G -3\n",
         WINDOWS.format(left="9000"),
+        IOPING.format(ms="0.4"),
+        HDPARM.format(rate="190.20"),
         CPUPOWER.format(most="3.60 GHz"),
     ],
 )

@@ -23,7 +23,7 @@ _MAYBE = re.compile(
     r"°C|\bC +\(|\| (?:nc|cr|nr)\b|DIMM|\b(?:CE|UE)$|(?:un)?corrected errors|^MCA: |^MCE [0-9]|^[ \t]*(?:Fault|Problem) (?:class|in)|\bthin-pool "
     r"|^[ \t]*(?:MSG|SHM|SEM)[A-Z]{3} |(?i:hit rati?o)|^device \S+ mounted|^[ \t]+[A-Z][A-Z0-9_]{2,30}: [0-9]|[ \t](?:retrans|timeouts)\b"
     r"|_(?:errs|io_errs)[ \t]+[0-9]|Device unallocated:|^Metadata,|[ \t](?:partition|file)[ \t]+[0-9]|(?:Total|Available) Physical Memory:"
-    r"|^Virtual Memory: |hardware limits:|frequency should be within"
+    r"|^Virtual Memory: |^min/avg/max/mdev = |ioping statistics|Timing buffered disk reads|^/dev/\S+:$|hardware limits:|frequency should be within"
     r"|Cache Policy:|^Virtual D(?:rive|isk): |[Ww]rite cache |^Client rpc|PCPU UTIL|MEM overcommit|[a-z]+ state *$|^SWAP *\/MB"
 )
 """What one of these lines has, to try no other one."""
@@ -97,6 +97,11 @@ _CLOCKS = re.compile(
     rf"[ \t]*(?P<which>hardware limits:|current policy: frequency should be within) {_NUMBER} [kMG]Hz (?:-|and)"
     rf" (?P<most>{_NUMBER}) (?P<unit>[kMG])Hz\.?[ \t]*"
 )
+_IOPING = re.compile(r"--- (?P<who>.{1,160}) ioping statistics ---")
+_SPREAD = re.compile(rf"min/avg/max/mdev = {_NUMBER} \w{{1,2}} / (?P<avg>{_NUMBER}) (?P<unit>us|ms|s) / .*")
+_HDPARM = re.compile(r"(?P<who>/dev/[\w/-]{1,60}):[ \t]*")
+_BUFFERED = re.compile(rf"[ \t]*Timing buffered disk reads:.*=[ \t]*(?P<value>{_NUMBER}) (?P<unit>[kM])B/sec[ \t]*")
+_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _HERTZ = {"k": 1e3, "M": 1e6, "G": 1e9}
 _SIZES = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
@@ -126,7 +131,17 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
         return _of_memory(found["who"], corrected) + (_of_memory(found["who"], not_, bad=True) if not_ else [])
     if _MAYBE.search(line) is None:
         return None
-    for read in (_of_board, _of_faults, _of_pools, _of_caches, _of_servers, _of_hypervisor, _of_sizes, _of_clocks):
+    for read in (
+        _of_board,
+        _of_faults,
+        _of_pools,
+        _of_caches,
+        _of_servers,
+        _of_hypervisor,
+        _of_sizes,
+        _of_clocks,
+        _of_tests,
+    ):
         made = read(line, state)
         if made is not None:
             return made
@@ -268,3 +283,19 @@ def _of_clocks(line: str, state: dict[str, Any]) -> list[Stated] | None:
         return []
     whole = float(state.get("clock", 0.0))
     return [("clock that is allowed", "processors", 100.0 * most / whole, None)] if whole else []
+
+
+def _of_tests(line: str, state: dict[str, Any]) -> list[Stated] | None:
+    """Return what ioping and hdparm measured of a disk."""
+    if found := _IOPING.fullmatch(line):
+        state["tested"] = found["who"]
+        return []
+    if "tested" in state and (found := _SPREAD.fullmatch(line)):
+        return [("test of a disk", str(state.pop("tested")), float(found["avg"]) * _MS[found["unit"]], None)]
+    if found := _HDPARM.fullmatch(line):
+        state["timed"] = found["who"]
+        return None
+    if found := _BUFFERED.fullmatch(line):
+        rate = float(found["value"]) / (1024.0 if found["unit"] == "k" else 1.0)
+        return [("buffered disk reads", str(state.get("timed", "the disk")), rate, None)]
+    return None
