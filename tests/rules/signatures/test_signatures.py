@@ -84,6 +84,8 @@ LIKE: list[tuple[str, str]] = [
         "upstream timed out (110: Connection timed out) while connecting to upstream, client: 192.0.2.3",
     ),
     ("packets-dropped", "Server be_shop/s2 is DOWN, reason: Layer4 timeout, check duration: 2001ms."),
+    ("packets-dropped", "1abc-AA == ann@one.example T=remote_smtp defer (110): Connection timed out H=mx.one.example"),
+    ("consumer-behind", "Slow Consumer Detected: MaxPending of 65536 Exceeded"),
     ("proxy-wait", "upstream timed out (110: Connection timed out) while sending request to upstream"),
     ("service-timeout", "java.net.SocketTimeoutException: Read timed out"),
     ("port-exhaustion", "dial tcp 192.0.2.9:6379: connect: cannot assign requested address"),

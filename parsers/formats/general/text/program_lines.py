@@ -40,6 +40,8 @@ _FAILED = re.compile(
     r"|FAILED: .+|FAILURE: Build failed.*|> Task \S+ FAILED"
     r"|#[0-9]{1,4} ERROR: .+"
     r"|DAMN ! worker .+"
+    r"|\*\*\* uWSGI listen queue of socket .+ full !!! \(.+"
+    r"|(?:Error response from daemon|ERROR|error): Get \"https?://[^\"]{1,300}\": .+"
     r"|Timeout \([0-9:.]{5,20}\)!"
     r"|\[[0-9]{1,10}\] ! .+"
 )
@@ -84,7 +86,7 @@ _COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
 _MAYBE = re.compile(
     r"\] ! |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|GC\("
     r"|HEALTH_|\[WRN\]|are blocked > |have slow req|^[ \t]*(?:pg|osd|mds)[ .]"
-    r"|Warning[ \t]|HTTP/[0-9]|An error occurred \(|- Quota '|\"https?://|rpc error:"
+    r"|!!! \(|Warning[ \t]|HTTP/[0-9]|An error occurred \(|- Quota '|\"https?://|rpc error:"
     r"|_exception|\"(?i:reason|error|errors|message|details?|error_description|cause|fault|errmsg)\"[ \t]?:"
 )
 """Quick test: parts of which each of these lines has at least one; most other lines have none."""
@@ -107,6 +109,8 @@ def severity_of_program(line: str) -> str | None:
     ('warning', None)
     >>> severity_of_program("  Warning  FailedMount  9s (x3 over 1m)  kubelet  Unable to attach"), severity_of_program("HTTP/1.1 429 Too Many Requests")
     ('warning', 'error')
+    >>> severity_of_program('*** uWSGI listen queue of socket ":8000" (fd: 3) full !!! (65/64) ***')
+    'error'
     >>> severity_of_program("HTTP/1.1 200 OK"), severity_of_program("Warning signs were seen before"), severity_of_program("Warning  This is late")
     (None, None, None)
     >>> severity_of_program('    "[shard_lock_exception] rejected: lock is held"')

@@ -42,6 +42,11 @@ _CALL = re.compile(
 )
 """Text after the stamp of a line of fs_usage -w: call, file, seconds, W if the thread slept, program and thread."""
 
+_SQUID = re.compile(
+    r"(?P<ms>[0-9]{1,9}) \S{1,45} (?P<result>(?:TCP|UDP|NONE)_[A-Z_]{2,40}|NONE)/[0-9]{3} [0-9]{1,15} (?P<method>[A-Z]{3,12}) (?P<url>\S{1,400}) .*"
+)
+"""What stands behind the stamp of squid's own access log: milliseconds, client, how it was answered and with which status, bytes."""
+
 _OF_MODULE = r"(?: \[\w+\])?"
 _GRAPH = re.compile(
     r"[ \t]{0,20}(?:[0-9.]{1,20} \|[ \t]{1,10})?[0-9]{1,4}\)[ \t]{1,10}(?:\S{1,40}-[0-9]{1,10}[ \t]{1,10}\|[ \t]{1,10})?(?:[$@*#!+][ \t]{1,10})?"
@@ -65,11 +70,15 @@ def unit_of(line: str) -> str | None:
 
 
 def call_of(text: str) -> tuple[str, float] | None:
-    """Return call and seconds from the text after the stamp of an fs_usage line; None for any other text.
+    """Return call and seconds of a line of fs_usage or of a request of squid, from the text after the stamp; None for any other.
 
     >>> call_of("open    F=9    (R_____)  /Users/kim/notes         0.250000 W Editor.81022"), call_of("took 0.250000 s")
     (('open', 0.25), None)
+    >>> call_of("4100 192.0.2.3 TCP_MISS/200 912 GET http://one.example/a?b=1 - HIER_DIRECT/192.0.2.9 text/html")
+    ('GET http://one.example/a', 4.1)
     """
+    if ("/" in text and text[:1].isdigit()) and (asked := _SQUID.fullmatch(text)):
+        return f"{asked['method']} {asked['url'].partition('?')[0]}", int(asked["ms"]) / 1e3
     found = _CALL.fullmatch(text) if "  " in text and len(text) <= 600 else None
     return (found["call"], float(found["took"])) if found else None
 
