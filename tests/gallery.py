@@ -158,7 +158,7 @@ SHOTS: list[Shot] = [
     *_judged("undecided", "board", "summary"),
     *_judged("cannot-tell", "board", "summary"),
     *_judged("nothing-wrong", "board", "summary"),
-    *_in_room("unread", "room", "evidence"),
+    *_judged("unread", "evidence"),
     # Empty, closed, as a viewer sees it.
     *_in_room("empty", "room", *_ROOM_PAGES),
     *_in_room("closed", "room", "evidence", "plan", "status", "members", "summary", "case", "notes", "review", "log"),
@@ -175,7 +175,7 @@ SHOTS: list[Shot] = [
     Shot("room", "unknown", args=("no-such-room-abcdefgh",), status=404),
     Shot("webhooks", "not-allowed", args=("{full}",), who="vera", status=403),
     Shot("lines", "unknown-kind", args=("{full}", "{unknown}")),
-    Shot("room", "rule-failed", args=("{failed}",)),
+    Shot("room", "rule-failed", args=("{failed}",), wait="[data-timeline][data-painted]"),
     Shot("evidence-add", "refused", args=("{empty}",), wait="#sending .bad"),
     Shot("status", "wrong", args=("{empty}",), typed={"started": "2099-01-01T00:00:00"}, status=422),
     Shot("case", "wrong", args=("{empty}",), typed={"title": "", "hosts-0-name": "db1", "hosts-0-tz": "Mars"}, status=422),

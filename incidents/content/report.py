@@ -300,10 +300,12 @@ class Ask:
         if words:
             return f"{words[0].upper()}{words[1:]}"
         part = parts[0].split(", ")[0]
-        if file := re.fullmatch(r"cat (\S+)", part):
+        if file := re.match(r"cat (/\S+)", part):
             part = f"The content of {file[1]}"
         elif re.match(r"[a-z][a-z0-9_.+-]* (?:-|/|@|[A-Z]{2})", part):
             part = f"What {first} prints"
+        elif re.match(r"[a-z]+ [a-z]+ [a-z]", part):  # words rather than a command
+            part = f"{part[0].upper()}{part[1:]}"
         return part + (f" + {len(parts) - 1}" if len(parts) > 1 else "")
 
     @property

@@ -98,12 +98,13 @@ def _unjudged(progress: Progress) -> Face:
 
 def _not_read(outlook: Outlook, unread: int, total: int) -> Face:
     verdict = outlook.verdict
-    headline = (
-        f"{unread} of {total} files {'is' if unread == 1 else 'are'} not understood;"
-        f" {'it is' if unread == 1 else 'they are'} kept and can be read as text."
-    )
-    first = next((one.headline for one in outlook.standing_out if not one.normal), "nothing stands out")
+    which = f"{unread} of {total} files" if unread < total else "The only file" if total == 1 else f"All {total} files"
+    one = unread == 1
+    headline = f"{which} {'is' if one else 'are'} not understood; {'it is' if one else 'they are'} kept and can be read as text."
     label = f"{unread} file{'s' if unread > 1 else ''} not read"
+    if unread == total:
+        return Face("unread", label, headline, verdict.sentence)
+    first = next((seen.headline for seen in outlook.standing_out if not seen.normal), "nothing stands out")
     said = Statement("From the others:", f"{first.rstrip('.')}.")
     return Face("unread", label, headline, verdict.sentence, statements=[said])
 

@@ -15,6 +15,7 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
@@ -160,8 +161,18 @@ def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
         410: "Gone",
         413: "Too large",
     }.get(refused.status, "Refused")
-    words = {"heading": heading, "words": [refused.message]}
+    words = {"heading": heading, "words": [refused.message], "links": _ways_back(request, refused)}
     return render(request, "plain.html", words, status=refused.status)
+
+
+def _ways_back(request: HttpRequest, refused: Refused) -> list[tuple[str, str]]:
+    """Return where somebody who is signed in can go from a refusal: the room, if only this is not theirs; all rooms."""
+    if not request.user.is_authenticated:
+        return []
+    slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
+    in_room = slug and not isinstance(refused, NotAMember) and request.path.startswith(f"/rooms/{slug}/")
+    room = [("Back to the room", reverse("room", args=[slug]))] if in_room else []
+    return [*room, ("All your rooms", reverse("rooms"))]
 
 
 def wants_json(request: HttpRequest) -> bool:

@@ -246,7 +246,9 @@ def test_what_is_missing_keeps_its_id_until_something_else_is_missing() -> None:
         ("dig @ADDRESS NAME, for each name server of the list, ten times", "What dig prints"),
         ("date; nstat -asz, twice, 60 s apart", "What nstat prints"),
         ("cat /proc/PID/stack; xyzzy -t", "The content of /proc/PID/stack + 1"),
-        ("the sessions of the database, twice", "the sessions of the database"),
+        ("cat /proc/PID/stack while it waits; xyzzy -t", "The content of /proc/PID/stack + 1"),
+        ("traces of client and server at once", "Traces of client and server at once"),
+        ("the sessions of the database, twice", "The sessions of the database"),
         ("say which host it is, and how large", "Say which host it is, and how large"),
     ],
 )

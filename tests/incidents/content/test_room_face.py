@@ -93,7 +93,20 @@ def test_an_unread_file_leads_only_while_it_could_change_the_verdict() -> None:
     told = face(without_findings(state="cannot tell"), one_failed)
     assert (told.name, told.label) == ("unread", "1 file not read")
     assert told.headline == "1 of 4 files is not understood; it is kept and can be read as text."
+    assert told.statements[0].lead == "From the others:"
     assert face(outlook(), one_failed).name == "cause"
+
+
+@pytest.mark.parametrize(
+    ("total", "headline"),
+    [
+        (1, "The only file is not understood; it is kept and can be read as text."),
+        (3, "All 3 files are not understood; they are kept and can be read as text."),
+    ],
+)
+def test_where_nothing_was_understood_no_others_are_told_of(total: int, headline: str) -> None:
+    made = face(without_findings(state="cannot tell"), Progress(total=total, read=0, failed=total, under_way=False))
+    assert (made.headline, made.statements) == (headline, [])
 
 
 def test_a_dispute_stands_with_the_verdict_that_it_concerns() -> None:

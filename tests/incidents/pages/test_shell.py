@@ -57,3 +57,18 @@ def test_a_session_that_cannot_be_read_is_no_sign_out(judged: Judged, monkeypatc
 
     monkeypatch.setattr(SessionStore, "load", load)
     assert client.get(reverse("rooms")).status_code == 503
+
+
+def test_a_refusal_leads_back_to_the_room_and_to_all_rooms(judged: Judged) -> None:
+    """Webhooks are for leads: the page is refused, its room is not."""
+    answer = client_of(judged.viewer).get(reverse("webhooks", args=[judged.slug]))
+    assert answer.status_code == 403
+    shown = answer.content.decode()
+    assert f'<a class="small" href="{reverse("room", args=[judged.slug])}">Back to the room</a>' in shown
+    assert f'<a class="small" href="{reverse("rooms")}">All your rooms</a>' in shown
+
+
+def test_a_link_that_opens_nothing_leads_a_stranger_nowhere(judged: Judged) -> None:
+    answer = Client().get(reverse("join", args=["nonsense"]))
+    assert answer.status_code == 401
+    assert "All your rooms" not in answer.content.decode()
