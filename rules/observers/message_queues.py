@@ -34,6 +34,9 @@ MOST = 5
 ABOVE = 12
 """Maximum number of lines between a process's name and its queue in a dump."""
 
+HOPELESS = 100_000.0
+"""Number of messages from which nobody needs to ask for another reason: the process falls further behind with each it looks for."""
+
 QUEUE = r"(?i)^message[ _]queue[ _]len(?:gth)?$"
 NAME = r"(?i)^(?:name|registered[ _]name|spawned as|initial call)$"
 
@@ -77,8 +80,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
                 **place(row),
                 against="a process that keeps up",
                 against_value=LONG,
-                share=0.4 if row["value"] >= LONG else None,
-                seen=({"event": "message-queue-long"},),
+                share=_share(row["value"]),
+                seen=({"event": "message-queue-hopeless" if row["value"] >= HOPELESS else "message-queue-long"},),
                 normal=row["value"] < LONG,
             )
 
@@ -107,6 +110,11 @@ def _listed(case: CaseTables) -> Iterable[Sighting]:
             **place(row),
             against="a process that keeps up",
             against_value=LONG,
-            share=0.4,
-            seen=({"event": "message-queue-long"},),
+            share=_share(row["value"]),
+            seen=({"event": "message-queue-hopeless" if row["value"] >= HOPELESS else "message-queue-long"},),
         )
+
+
+def _share(messages: float) -> float | None:
+    """Return the part of a lead that a queue is worth; None for a short one."""
+    return 0.6 if messages >= HOPELESS else 0.4 if messages >= LONG else None

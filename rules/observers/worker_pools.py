@@ -68,6 +68,12 @@ PAGES = (
 DOTNET_QUEUE, DOTNET_THREADS = "threadpool queue length", "threadpool thread count"
 """Counters of .NET's thread pool as dotnet-counters prints them."""
 
+SINCE_9 = {
+    "dotnet.thread pool.queue.length": DOTNET_QUEUE,
+    "dotnet.thread pool.thread.count": DOTNET_THREADS,
+}
+"""Their names as metrics since .NET 9, with blanks."""
+
 QUEUED = 100.0
 """Minimum number of work items in the queue of .NET's thread pool, if they are more than its threads: a burst of a moment is shorter."""
 
@@ -82,7 +88,8 @@ WANTED = sorted({name for page in PAGES for name in _names(page)} | {DOTNET_QUEU
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the state of each pool of an artifact; of several samples the last."""
-    plain = pl.col("name").str.to_lowercase().str.replace_all(r"[-_ ]+", " ")
+    plain = pl.col("name").str.to_lowercase().str.replace_all(r"[-_ ]+", " ").str.replace(r" \(\{[a-z ]{1,40}\}\)$", "")
+    plain = plain.replace(SINCE_9)
     columns = [*PLACE_COLUMNS, "line_no", "item", "name", "value"]
     rows = (
         case.scan("counters", columns, plain.is_in(WANTED) & pl.col("value").is_between(0, 1e12))
@@ -149,21 +156,23 @@ def _pool(page: Names, named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting
 
 def _dotnet(named: Mapping[str, dict[str, Any]]) -> Iterator[Sighting]:
     """Yield the queue of .NET's thread pool; it stands out if more work items wait than there are threads."""
-    if DOTNET_QUEUE not in named or DOTNET_THREADS not in named:
+    if DOTNET_QUEUE not in named:
         return
-    queue, threads = named[DOTNET_QUEUE], named[DOTNET_THREADS]
-    long = queue["value"] >= max(QUEUED, threads["value"])
+    queue, threads = named[DOTNET_QUEUE], named.get(DOTNET_THREADS)
+    many = threads["value"] if threads else 0.0
+    long = queue["value"] >= max(QUEUED, many)
+    whose = f"one of the {figure(many, 'count')} threads of .NET's pool" if threads else "a thread of .NET's pool"
     yield Sighting(
         "pool",
         "thread pool of .NET",
-        f"{figure(queue['value'], 'count')} pieces of work wait for one of the {figure(threads['value'], 'count')} threads of .NET's pool",
+        f"{figure(queue['value'], 'count')} pieces of work wait for {whose}",
         "work_items_waiting",
         queue["value"],
         "count",
-        tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], "state of the pool") for r in (queue, threads)),
+        tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], "state of the pool") for r in (queue, threads) if r),
         **place(queue),
         against="as many as it has threads, a hundred at least",
-        against_value=max(QUEUED, threads["value"]),
+        against_value=max(QUEUED, many),
         share=1.0 if long else None,
         n=int(queue["value"]) or 1,
         seen=({"event": "pool-full-queue"},),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rules.case.case import Case
 from rules.observers.message_queues import LONG, observe
 from rules.observers.observer import Sighting
@@ -19,7 +21,7 @@ def test_a_long_queue_is_told_with_the_name_of_its_process() -> None:
     (one,) = made((6, 812_345.0), (36, 4.0), names=named)
     assert one.headline == "812,345 messages wait in the queue of the process shop_events"
     assert [c.line_from for c in one.lines] == [6, 3]
-    assert recognise(**one.seen[0])[0].mechanism == "heap-full"
+    assert recognise(**one.seen[0])[0].mechanism == "consumer-behind"
 
 
 def test_a_process_without_a_name_is_told_by_where_it_began() -> None:
@@ -45,3 +47,10 @@ def test_a_listing_of_etop_names_the_process_and_its_place() -> None:
     ]
     (one,) = observe(Case.of_tables({"rows": rows}).with_text())
     assert one.headline == "70,412 messages wait in the queue of the process mail_writer, which is in file:write/2"
+
+
+@pytest.mark.parametrize(("messages", "event"), [(100_000, "message-queue-hopeless"), (99_999, "message-queue-long")])
+def test_a_hundred_thousand_messages_need_no_other_reason(messages: int, event: str) -> None:
+    rows = [{"line_no": 4, "name": "Message queue length", "value": float(messages)}]
+    (made,) = observe(Case.of_tables({"counters": rows}))
+    assert made.seen == ({"event": event},)

@@ -8,6 +8,7 @@ from rules.case.case import Case
 from rules.observers.observer import Sighting
 from rules.observers.worker_pools import observe
 from rules.signatures.signatures import recognise
+from tests.parsers.formats.evidence import read_bytes
 
 
 def made(**figures: float) -> list[Sighting]:
@@ -99,4 +100,21 @@ def test_work_that_waits_for_threads_of_dotnet() -> None:
     assert one.headline == "977 pieces of work wait for one of the 61 threads of .NET's pool"
     assert recognise(**one.seen[0])[0].mechanism == "pool-of-threads"
     assert [s.normal for s in made(ThreadPool_Queue_Length=3, ThreadPool_Thread_Count=14)] == [True]
-    assert made(ThreadPool_Queue_Length=977) == []
+    assert made(ThreadPool_Thread_Count=977) == []
+
+
+def test_a_queue_of_dotnet_without_the_number_of_its_threads() -> None:
+    lines = [f"2021/02/03 4:25:{s},System.Runtime,ThreadPool Queue Length,Metric,{n}" for s, n in ((31, 7), (33, 410))]
+    counters = read_bytes("\n".join(lines).encode()).tables["counters"].to_dicts()
+    (made,) = observe(Case.of_tables({"counters": counters}).with_text())
+    assert made.headline == "410 pieces of work wait for a thread of .NET's pool"
+    assert made.share == 1.0
+
+
+def test_the_names_of_the_pool_since_net_9() -> None:
+    text = """    dotnet.thread_pool.queue.length ({work_item})                   1,410
+    dotnet.thread_pool.thread.count ({thread})                         48
+"""
+    counters = read_bytes(text.encode()).tables["counters"].to_dicts()
+    (made,) = observe(Case.of_tables({"counters": counters}).with_text())
+    assert made.headline == "1,410 pieces of work wait for one of the 48 threads of .NET's pool"

@@ -26,7 +26,7 @@ from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
-from parsers.formats.general.text.proc_lines import LINES, QUEUES, counted
+from parsers.formats.general.text.proc_lines import DOTNET, LINES, QUEUES, counted
 from parsers.formats.general.text.program_lines import severity_of_program
 from parsers.formats.general.text.queue_lines import BACKLOG, queued
 from parsers.formats.general.text.single_lines import (
@@ -761,6 +761,8 @@ class Paragraphs:
                 self.read.append(no)
             return ruled is not None
         self._decide()
+        stamp = stamp_of(line) if counts[0][0] == DOTNET else None
+        now = self._time(stamp.clock, stamp.t, no) if stamp else self.state.get("now")
         for group, item, name, value in counts:
             made = {
                 "grp": group,
@@ -768,10 +770,10 @@ class Paragraphs:
                 "name": name,
                 "value": value,
                 "unit": None,
-                "mode": "level" if group in (LINES, QUEUES, BACKLOG) else "total",
+                "mode": "level" if group in (LINES, QUEUES, BACKLOG, DOTNET) else "total",
             }
             sample = self._sample(f"{group} {item}", name)
-            self._add("counters", no, t_local=self.state.get("now"), sample=sample, **made)
+            self._add("counters", no, t_local=now, sample=sample, **made)
         return True
 
     def _is_request(self, no: int, line: str, stamp: Stamp | None) -> bool:

@@ -39,6 +39,20 @@ LINES = "lines of /proc/PID"
 TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
 """Columns of a line cpu of /proc/stat (proc_stat(5)), in ticks."""
 
+DOTNET = "counters of .NET"
+"""Group of the lines that dotnet-counters collect writes: each is a level or what came since the line before."""
+
+_DOTNET = re.compile(
+    r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}[ T][0-9:.]{7,15}(?: [AP]M)?,(?P<of>[A-Za-z][\w.-]{1,80}),(?P<name>[^,]{1,120}),(?:Metric|Rate),"
+    r"(?P<n>[0-9]{1,15}(?:\.[0-9]{1,15})?)[ \t]*"
+)
+
+_METRIC = re.compile(
+    r"[ \t]*(?P<name>[a-z][a-z0-9_]{1,30}(?:\.[a-z0-9_]{1,30}){1,8} \(\{?[\w/%]{1,20}\}?\))[ \t]{2,200}"
+    r"(?P<n>[0-9]{1,3}(?:,[0-9]{3}){0,6}|[0-9]{1,18})(?P<f>\.[0-9]{1,9})?[ \t]*"
+)
+"""A metric with its unit as dotnet-counters monitor prints it since .NET 9."""
+
 Counted = tuple[str, str | None, str, float]
 """Group, item, name and value of a counter."""
 
@@ -54,9 +68,15 @@ def counted(line: str) -> list[Counted]:
     ('udp sockets', '127.0.0.1:514', 'drops', 17.0)
     >>> counted("65519 /proc/21626/maps")
     [('lines of /proc/PID', '21626', 'maps', 65519.0)]
+    >>> counted("2020/11/13 4:25:31,System.Runtime,ThreadPool Queue Length,Metric,238")
+    [('counters of .NET', 'System.Runtime', 'ThreadPool Queue Length', 238.0)]
     """
     if len(line) > 40_000 or not line[:24].strip():
         return []
+    if line[-400:].count(",") >= 4 and (",Metric," in line or ",Rate," in line) and (found := _DOTNET.fullmatch(line)):
+        return [(DOTNET, found["of"], found["name"], float(found["n"]))]
+    if len(line) <= 400 and "(" in line and (found := _METRIC.fullmatch(line)):
+        return [(DOTNET, None, found["name"], float(found["n"].replace(",", "") + (found["f"] or "")))]
     if "/proc/" in line[:24] and (found := _LINES.fullmatch(line)):
         return [(LINES, found["pid"], found["file"], float(found["n"]))]
     if line.startswith("cpu") and (found := _STAT.fullmatch(line)):
