@@ -20,6 +20,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.log_templates import template
 from rules.observers.observer import FELT_S, MOST, Lines, Sighting, figure, place
+from rules.signatures.signatures import Seen
 
 TIMES = 10.0
 """Minimum ratio of a gap in a log to the middle gap of the same process: below that, gaps spread like this anyway."""
@@ -296,8 +297,13 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
             t_from=row["t_local"] - took,
             t_to=row["t_local"],
             seconds=took,
-            seen=({"log": str(row["said"])}, {"seconds": round(took, 6)}),
+            seen=(*_after(row["text"]), {"log": str(row["said"])}, {"seconds": round(took, 6)}),
         )
+
+
+def _after(text: str | None) -> tuple[Seen, ...]:
+    """Return the name of a line that came only after a gap: what it prints had to be found out before."""
+    return ({"event": "after-gap", "log": text},) if text else ()
 
 
 def gaps(case: CaseTables) -> Iterator[Sighting]:
@@ -342,7 +348,7 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
             t_to=row["t_local"],
             against="the middle gap",
             against_value=row["middle"],
-            seen=({"seconds": round(row["gap"], 6)},),
+            seen=(*_after(row["text"]), {"seconds": round(row["gap"], 6)}),
             joins=f"{row['from']} to {row['to']}",
             short=f"{took} before line {row['line_no']:,}",
         )

@@ -8,6 +8,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.observers.log_times import brief, gaps, quoted, steps, texts
+from rules.signatures.signatures import recognise
 
 
 def case(*rows: tuple[float | None, str]) -> Case:
@@ -167,3 +168,16 @@ def test_an_entry_that_is_written_at_the_end_begins_nothing(said: str) -> None:
     """Check a log of slow statements: a gap between two of them only means that nothing was slow."""
     assert list(brief(case((0.0, said), (13.0, "Slow query")))) == []
     assert list(steps(case((0.0, f"{said} id=7"), (13.0, "id=7 done"), (14.0, "id=8 done")))) == []
+
+
+def test_the_line_after_a_gap_is_a_name_of_it() -> None:
+    """What it prints had to be found out before: the name of the own host, in a start of Spring Boot."""
+    rows = [
+        {"line_no": n, "t_local": t, "text": text}
+        for n, t, text in (
+            (1, 10.0, "Restarter : Starting application till"),
+            (2, 15.1, "Till : Starting Till using Java 17.0.2 on till.local with PID 411 (/srv/till)"),
+        )
+    ]
+    (made,) = brief(Case.of_tables({"logs": rows}))
+    assert recognise(**made.seen[0])[0].mechanism == "resolver-timeout"
