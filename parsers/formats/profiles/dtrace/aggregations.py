@@ -85,8 +85,8 @@ def claim(head: Head) -> Claim | None:
     filled = [x for x in first if x]
     if "`" in text:
         frames = sum(1 for x in filled if re.match(FRAME, x))
-        others = any("lwp#" in x or WINDBG.search(x) for x in filled[:200])
-        if frames >= 2 and frames * 2 > len(filled) and not others:
+        foreign = any("lwp#" in x or WINDBG.search(x) is not None for x in filled[:200])
+        if frames >= 2 and frames * 2 > len(filled) and not foreign:
             return Claim(0.85, f"{frames} frames of module`function", "aggregation")
     if "dtrace" in text or "dtrace" in head.command:
         asked = next((n for n, x in enumerate(filled[:20]) if re.search(PROGRAM, x)), None)
