@@ -1,7 +1,8 @@
 r"""Lines without a stamp by which a database, its driver or its pool says that something failed.
 
 PDO (`SQLSTATE[HY000]: General error: 1205 ...`), the clients of MySQL (`Error 1205 (HY000): ...`), Go's driver of PostgreSQL
-(`pq: ...`), replies of Redis (`-ERR max number of clients reached`, `MISCONF Redis is ...`), ProxySQL, Ecto, Prisma. A message of SQL
+(`pq: ...`), replies of Redis (`-ERR max number of clients reached`, `MISCONF Redis is ...`), ProxySQL, Ecto, Prisma, the reply of a
+search engine on one line (`{"error":{"root_cause":[...]}}`). A message of SQL
 Server has its number on one line and its words on the next (`Msg 1205, Level 13, State 51`, `Error: 9002, Severity: 17`).
 Source: php.net, PDO::errorInfo; MySQL Reference Manual, mysql client errors; Redis protocol specification, simple errors; Microsoft
 Learn, Understanding Database Engine errors; the texts of github.com/lib/pq, elixir-ecto/db_connection, prisma/prisma.
@@ -31,6 +32,7 @@ _SAID = re.compile(
     r"|ProxySQL Error: .+"
     r"|\(DBConnection\.ConnectionError\) .+"
     r"|Timed out fetching a new connection from the connection pool\..*"
+    r"|\{ ?\"error\" ?: ?(?:\{ ?\"(?:root_cause|type|code|message|reason|status)\" ?:|\"[A-Za-z]).+"
 )
 _MAYBE = re.compile(
     r"^-[A-Z]|SQLSTATE|rror|Redis is|^OOM|^CLUSTERDOWN|^READONLY|^NOREPLICAS|^pq: |ConnectionError|^Timed out fetching"

@@ -29,6 +29,8 @@ def logs(text: str) -> list[dict[str, Any]]:
         ("pq: remaining connection slots are reserved", True),
         ("ProxySQL Error: Max connect timeout reached", True),
         ("Timed out fetching a new connection from the connection pool. (limit: 7)", True),
+        ('{"error":{"root_cause":[{"type":"illegal_argument_exception"}]},"status":400}', True),
+        ('{"error":false,"name":"x"}', False),
         ("What does SQLSTATE mean?", False),
         ("Error 7 of the list: none", False),
         ("-ERR", False),
