@@ -78,7 +78,7 @@ BEHIND = 10_000
 """Minimum distance in transactions from which the view of a working session is old: those of a report differ by less."""
 
 CHANGES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
-CHANGING = r"(?i)updat(?:e|ing)|searching rows for update|deleting from \S+ table|write row"
+CHANGING = r"(?i)update|updating|searching rows for update|deleting from \S+ table|write row"
 """States of threads of MySQL in which a change waits for the lock of a row: the list does not say that it waits."""
 
 STUCK_S = 10.0
