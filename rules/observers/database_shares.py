@@ -77,7 +77,7 @@ def _shares(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighti
 
 
 def _seen(event: str, name: str, one: Listed) -> tuple[Seen, ...]:
-    seen: Seen = {"event": name if event != "wait_class" else f"wait class {name}"}
-    mechanisms = {s.mechanism for s in recognise(**{**seen, "observer": OBSERVER.name})}
+    called = name if event != "wait_class" else f"wait class {name}"
+    mechanisms = {s.mechanism for s in recognise(event=called, observer=OBSERVER.name)}
     average = next((n for a in AVERAGES if (n := figure_of(one.of.get(a))) is not None), 0.0)
-    return () if "read-wait" in mechanisms and average < SLOW_MS else (seen,)
+    return () if "read-wait" in mechanisms and average < SLOW_MS else ({"event": called},)
