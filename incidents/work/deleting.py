@@ -1,4 +1,4 @@
-"""Delete whole rooms: announce it, wait, then remove files and rows for good (docs/decisions/0030).
+"""Delete whole rooms: announce it, wait, then remove files and rows for good (docs/decisions/0026).
 
 Each step is a transaction that locks the deletion's row and may be repeated. A worker that is killed leaves a step undone,
 and the next call goes on there; of two workers the second finds the step done.

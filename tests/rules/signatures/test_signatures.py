@@ -89,7 +89,7 @@ LIKE: list[tuple[str, str]] = [
     ("proxy-wait", "upstream timed out (110: Connection timed out) while sending request to upstream"),
     ("service-timeout", "java.net.SocketTimeoutException: Read timed out"),
     ("port-exhaustion", "dial tcp 192.0.2.9:6379: connect: cannot assign requested address"),
-    ("rate-limited", 'throttled for operation DisksGet with reason "client throttled"'),
+    ("rate-limited", 'throttled for operation VolumeList with reason "too many calls"'),
     ("rate-limited", "received prior goaway: code: ENHANCE_YOUR_CALM"),
     ("quota-reached", "Error 403: Quota exceeded for quota metric 'Reads' and limit 'Reads per day'"),
 ]
