@@ -51,7 +51,7 @@ _LIMITED = re.compile(
 )
 _THIN = re.compile(
     r"(?:(?P<who>\S{1,120}): )?0 [0-9]{1,18} thin-pool [0-9]{1,12} (?P<meta>[0-9]{1,18})/(?P<metas>[0-9]{1,18})"
-    r" (?P<data>[0-9]{1,18})/(?P<datas>[0-9]{1,18}) (?P<rest>.*)"
+    r" (?P<data>[0-9]{1,18})/(?P<data_all>[0-9]{1,18}) (?P<rest>.*)"
 )
 _REFUSES = re.compile(r"\b(out_of_data_space|out_of_metadata_space|ro|needs_check|Fail)\b")
 _POLICY = re.compile(r"[ \t]*(?P<which>Default|Current) Cache Policy: (?P<how>WriteBack|WriteThrough)\b.*")
@@ -191,7 +191,7 @@ def _of_pools(line: str, state: dict[str, Any]) -> list[Stated] | None:
     who = found["who"] or "the thin pool"
     made: list[Stated] = [
         ("thin pool metadata", who, float(found["meta"]), float(found["metas"])),
-        ("thin pool data", who, float(found["data"]), float(found["datas"])),
+        ("thin pool data", who, float(found["data"]), float(found["data_all"])),
     ]
     if refuses := _REFUSES.search(found["rest"]):
         made.append(("thin pool refuses", f"{who} ({refuses[1]})", 1.0, None))
