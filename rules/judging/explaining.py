@@ -125,8 +125,8 @@ def lead(made: Sequence[Explanation]) -> Explanation | None:
     """Return the explanation that is a lead, with its rivals, or None.
 
     A wait for somebody else (`follow`) is one only if nothing else is, and if a name says who that is (a database, a
-    directory, the server behind a proxy): a lead to a layer, not to a reason. What another lead brings along is not one beside it. A rival is named
-    or seen twice too, or is heavier. If none is sure, see `_alone`.
+    directory, the server behind a proxy): a lead to a layer, not to a reason. What another lead brings along is not one
+    beside it. A rival is named or seen twice too, or is heavier. If none is sure, see `_alone`.
     """
     sure = [o for o in made if o.felt and not o.against and (o.named or o.independent)]
     fitting = [o for o in made if o in sure or (o.felt and not o.against and o.weight >= HALF)]
