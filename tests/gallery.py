@@ -71,7 +71,7 @@ _DRAWN = "[data-figure][data-state=drawn]"
 _ROOM_PAGES = (
     "evidence", "evidence-add", "flame-graph", "notes", "board", "compare", "case", "clocks", "similar", "plan", "ask", "thresholds", "requests",
     "log", "log-new", "update", "review", "review-edit", "follow-up-new", "export",
-    "collect", "summary", "summary-versions", "summary-links", "status", "webhooks", "members", "activity", "questions",
+    "collect", "summary", "summary-versions", "summary-links", "status", "keeping", "webhooks", "members", "activity", "questions",
     "request-new", "decision-new", "action-new", "board-say", "board-cause-new",
 )  # fmt: skip
 
@@ -99,6 +99,7 @@ SHOTS: list[Shot] = [
     Shot("rules", "page"),
     Shot("rule", "page", args=("SHM-001",)),
     Shot("site", "page"),
+    Shot("site-rooms", "page"),
     Shot("sign-ins", "page"),
     Shot("sign-ins", "nothing-found", "?q=nosuchname"),
     Shot("policy", "full"),
@@ -161,7 +162,7 @@ SHOTS: list[Shot] = [
     *_judged("unread", "evidence"),
     # Empty, closed, as a viewer sees it.
     *_in_room("empty", "room", *_ROOM_PAGES),
-    *_in_room("closed", "room", "evidence", "plan", "status", "members", "summary", "case", "notes", "review", "log"),
+    *_in_room("closed", "room", "evidence", "plan", "status", "keeping", "members", "summary", "case", "notes", "review", "log"),
     *(Shot(name, "viewer", args=("{full}",), who="vera") for name in ("room", "plan", "status", "members", "case", "requests", "export")),
     # Lists of which nothing is left by what was chosen.
     Shot("plan", "nothing-found", "?show=overdue", ("{empty}",)),

@@ -60,7 +60,7 @@ _REPLIED = re.compile(
 """Part of a service's JSON reply: the name of an exception, or a member named as a reason (`reason`, `message` ...)."""
 
 _EVENT = re.compile(
-    r"[ \t]*(?:\S{1,20}[ \t]{1,8}){0,2}Warning[ \t]{1,16}(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|BackOff|Unhealthy|Failed|Evicted|Preempted)"
+    r"[ \t]*(?:\S{1,20}[ \t]{1,8}){0,2}Warning[ \t]{1,16}(?:[A-Z][a-z0-9]{1,30}[A-Z][A-Za-z0-9]{0,60}|BackOff|Unhealthy|Failed|Evicted|Preempted)"
     r"[ \t]{1,16}\S.*"
 )
 """A warning among the events of Kubernetes, without the heading of their table."""

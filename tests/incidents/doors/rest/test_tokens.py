@@ -63,7 +63,7 @@ def test_each_scope_gives_its_rights_and_no_other():
         Scope.READ: {Right.READ},
         Scope.ASK: {Right.ASK},
         Scope.UPLOAD: {Right.UPLOAD},
-        Scope.WRITE: {Right.NOTE, Right.PLAN},
+        Scope.WRITE: {Right.NOTE, Right.PLAN, Right.CASE, Right.REVIEW},
         Scope.ROOMS: {Right.CLOSE},
     }
     assert set(given) == set(Scope)
