@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date
 from functools import wraps
 from typing import Any
 
@@ -78,6 +78,6 @@ def _locked(request: HttpRequest, key: str) -> IdempotencyKey:
 
 
 def _written(value: Any) -> str:
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # a datetime too
         return value.isoformat()
     raise TypeError(f"an answer holds a {type(value).__name__}")

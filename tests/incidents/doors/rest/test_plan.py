@@ -68,6 +68,13 @@ def test_what_is_deleted_is_not_listed_and_comes_back(room: Room):
     assert client.get(lists).json()["count"] == 1
 
 
+def test_a_day_in_an_answer_is_kept_for_a_second_call(room: Room):
+    client, lists, said = reader(room), at(room, "/follow-ups"), {"text": "Watch it", "due_on": "2016-05-01"}
+    first, again = (sent(client, lists, said, key="k1") for _ in range(2))
+    assert (first.status_code, again.json()) == (201, first.json())
+    assert room.incident.follow_ups.count() == 1
+
+
 def test_the_log_and_the_review_are_written(room: Room):
     client = reader(room)
     entries = at(room, "/log/entries")
