@@ -42,7 +42,7 @@ def keep_our_logging(**_: Any) -> None:
     """Keep Celery from replacing the handlers of LOGGING: a receiver of this signal is enough."""
 
 
-@worker_process_init.connect  # type: ignore[untyped-decorator]  # as above
+@worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def trace(**_: Any) -> None:
     """Trace the process that does the work: threads that send would not survive the fork before it."""
     tracing.begin("worker")

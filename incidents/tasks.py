@@ -189,7 +189,7 @@ def sweep() -> None:
     _forget()
 
 
-@shared_task(name="incidents.tasks.delete_rooms")  # type: ignore[untyped-decorator]  # as above
+@shared_task(name="incidents.tasks.delete_rooms")  # type: ignore[untyped-decorator]  # Celery has no types
 def delete_rooms() -> None:
     """Announce the deletion of rooms that were kept for their time, and delete those whose time has come."""
     try:

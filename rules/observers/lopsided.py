@@ -215,10 +215,10 @@ def _queues_together(rows: pl.DataFrame) -> tuple[list[Sighting], set[tuple[int,
             Sighting(
                 "lopsided",
                 f"queues of {row['device']}",
-                f"All {most.height} queues of {row['device']} interrupt {row['item']}: {figure(float(most['mean'].sum()), 'count')}"
-                f" of their {figure(whole, 'count')} interrupts, {row['members']} processors could share them",
+                f"All {most.height} queues of {row['device']} interrupt {row['item']}:"
+                f" {figure(float(most['mean'].sum()), 'count')} of their {figure(whole, 'count')} interrupts, {row['members']} processors could share them",
                 "one_of_queues",
-                float(most["mean"].max()),  # type: ignore[arg-type]  # a number
+                most.select(pl.col("mean").max()).item(),
                 "count",
                 tuple(Lines(row["artifact_id"], n, n, row["item"]) for n in most["line_no"].to_list()[:5]),
                 **place(row),

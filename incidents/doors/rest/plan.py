@@ -162,10 +162,7 @@ def _decision_of(row: Decision) -> dict[str, Any]:
 # --- actions ----------------------------------------------------------------------------------------------------------
 
 
-class NewAction(Body):
-    """What somebody shall do; everything but `text` may be left out."""
-
-    text: str = _text(Action, "text")
+class ActionFields(Body):
     owner: Member | None = None
     due_at: Moment | None = None
     finding: str | None = bounded(Action, "finding_key", None)
@@ -173,10 +170,16 @@ class NewAction(Body):
     expected: str | None = _text(Action, "expected", None)
 
 
-class ChangedAction(NewAction):
+class NewAction(ActionFields):
+    """What somebody shall do; everything but `text` may be left out."""
+
+    text: str = _text(Action, "text")
+
+
+class ChangedAction(ActionFields):
     """What changes; what is left out stays. An action is done by `finish`."""
 
-    text: str | None = _text(Action, "text", None)  # type: ignore[assignment]  # here it may be left out
+    text: str | None = _text(Action, "text", None)
     state: ActionState | None = None
 
 
@@ -263,20 +266,23 @@ def _action_of(row: Action) -> dict[str, Any]:
 # --- the log ----------------------------------------------------------------------------------------------------------
 
 
-class NewEntry(Body):
-    """What somebody did, by default the caller, and now. A change becomes a marker of the case."""
-
-    kind: EntryKind
-    text: str = _text(Entry, "text")
+class EntryFields(Body):
     at: Moment | None = None
     who: Member | None = None
 
 
-class ChangedEntry(NewEntry):
+class NewEntry(EntryFields):
+    """What somebody did, by default the caller, and now. A change becomes a marker of the case."""
+
+    kind: EntryKind
+    text: str = _text(Entry, "text")
+
+
+class ChangedEntry(EntryFields):
     """What changes; what is left out stays."""
 
-    kind: EntryKind | None = None  # type: ignore[assignment]  # here it may be left out
-    text: str | None = _text(Entry, "text", None)  # type: ignore[assignment]
+    kind: EntryKind | None = None
+    text: str | None = _text(Entry, "text", None)
 
 
 @router.post("/rooms/{slug}/log/entries", response={201: EntryShape}, summary="Write an entry of the log")
@@ -330,18 +336,21 @@ class ReviewTexts(Body):
     hindered: str | None = _text(Review, "hindered", None)
 
 
-class NewFollowUp(Body):
-    """What is to be done after the incident, by whom, by which day."""
-
-    text: str = _text(FollowUp, "text")
+class FollowUpFields(Body):
     owner: Member | None = None
     due_on: date | None = None
 
 
-class ChangedFollowUp(NewFollowUp):
+class NewFollowUp(FollowUpFields):
+    """What is to be done after the incident, by whom, by which day."""
+
+    text: str = _text(FollowUp, "text")
+
+
+class ChangedFollowUp(FollowUpFields):
     """What changes; what is left out stays. `done` marks it as done, or as not done after all."""
 
-    text: str | None = _text(FollowUp, "text", None)  # type: ignore[assignment]  # here it may be left out
+    text: str | None = _text(FollowUp, "text", None)
     done: bool | None = None
 
 

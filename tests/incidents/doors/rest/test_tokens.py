@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -201,9 +202,9 @@ def test_a_closed_account_takes_its_tokens_along():
     ],
 )
 def test_a_token_needs_a_program_a_scope_and_an_end(said: dict[str, object], words: str):
-    fields = {"label": "x", "scopes": [Scope.READ], "days": 1} | said
+    fields: dict[str, Any] = {"label": "x", "scopes": [Scope.READ], "days": 1} | said
     with pytest.raises(Refused, match=words):
-        access_tokens.create(make_user(), **fields)  # type: ignore[arg-type]  # fields of mixed types
+        access_tokens.create(make_user(), **fields)
 
 
 def test_nobody_makes_tokens_without_end(monkeypatch: pytest.MonkeyPatch):
