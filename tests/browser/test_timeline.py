@@ -438,12 +438,16 @@ CanvasRenderingContext2D.prototype.fillText = function (words, ...at) {
 def test_lanes_are_22_px_high_and_their_names_stand_beside_them(ada: Page, sample_room: str) -> None:
     ada.goto(sample_room)
     frame = frame_of_calls(ada)
-    heights = frame.locator(".tl-names li").evaluate_all("all => all.map((li) => [li.className, li.offsetHeight])")
+    heights, canvas = frame.evaluate(  # in one step, for a change of size writes all names anew
+        """frame => [
+          [...frame.querySelectorAll(".tl-names li")].map((name) => [name.className, name.offsetHeight]),
+          frame.querySelector(".tl-canvas").offsetHeight,
+        ]"""
+    )
     expected = {"span": 22, "event": 22, "counter": 40, "heat": 76}
     assert heights
     for kinds, height in heights:
         assert height == expected[kinds.split()[0]], kinds
-    canvas = frame.locator(".tl-canvas").evaluate("canvas => canvas.offsetHeight")
     assert canvas == 22 + sum(height for _, height in heights)
 
 
