@@ -126,6 +126,7 @@ BARRED = rf"^{_PIECE}(?:\|{_PIECE})+$"
 _BARRED = re.compile(BARRED)
 
 TIME_WORDS = r"(?i)elapsed|connect|time|login|logon|dauer|zeit|temps|durée|tiempo|response|latency|duration|abgelaufen"
+NO_TIME = r"(?i)time[-_ ]?out|\bcount\b|\((?:%|[\u00b5\u03bcu]s)\)"
 BANNER = (
     r"TNS Ping Utility for ([^:]*): Version ([0-9.]*)"
     r"(?:.*?([0-9]{1,2})-([^- ]+) *-([0-9]{4}) +([0-9]{2}):([0-9]{2}):([0-9]{2}))?"
@@ -192,11 +193,11 @@ def claim(head: Head) -> Claim | None:
     if same * 2 < len(values):
         return None
     # A time-out is a setting and no measurement, and neither is a count. Figures in percent or microseconds are from a
-    # report, which states each of them once.
+    # report, which states each of them once. Bare figures after a name that is not of a time are of something else.
     measured = sum(1 for m in values if m[4]) * 2 > len(values)
-    timely = (measured or re.search(TIME_WORDS, common) is not None) and not re.search(
-        r"(?i)time[-_ ]?out|\bcount\b|\((?:%|[\u00b5\u03bcu]s)\)", common
-    )
+    if not measured and (re.search(TIME_WORDS, common) is None or re.search(NO_TIME, common) is not None):
+        return None
+    timely = re.search(NO_TIME, common) is None
     strength = (0.95 if timely else 0.5) * share * (1 if same >= 3 else 0.7 if timely else 0.5)
     return Claim(strength, f"{same} lines `{common} : number`", "list")
 

@@ -18,3 +18,10 @@ def test_a_report_in_microseconds_is_no_list_of_times() -> None:
 def test_places_in_sources_are_no_times() -> None:
     text = "0  0x000000000042f1e8 in runtime.gopark\n   at /go/src/runtime/proc.go:292\n1  0x0000000000406bcd in main.main\n   at ./m.go:33\n"
     assert "conn_times" not in read_bytes(text.encode()).tables
+
+
+def test_bare_figures_of_speeds_and_sizes_are_no_times() -> None:
+    text = "".join(f"fan{n}\nfan speed : {5400 + n}.0\n" for n in range(4))
+    assert "conn_times" not in read_bytes(text.encode()).tables
+    text = "".join(f"connect : 0.{n}1\n" for n in range(1, 5))
+    assert read_bytes(text.encode()).tables["conn_times"].height == 4
