@@ -30,6 +30,9 @@ LITTLE = 0.25
 FELT_TOGETHER_S = 1.0
 """Minimum seconds together of waits that nobody would feel one by one: 25 flushes of 6 ms are what flushes take."""
 
+FELT_EACH_S = 0.02
+"""Minimum seconds of each of many like waits from which they are felt although they are few: a disk answers within 10 ms."""
+
 REPEATED = 2
 """Minimum number of times that somebody waited for the other end."""
 
@@ -268,7 +271,8 @@ def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
         if scope > 0:
             found = max(found, min(1.0, seconds / scope))
             longest = max(r["value"] if r["unit"] == "s" else 0.0 for r in held)
-            felt |= seconds >= FELT_S and (longest >= FELT_S or seconds >= FELT_TOGETHER_S)
+            late = any(r["seconds"] >= FELT_EACH_S * (r["n"] or 1) for r in held)
+            felt |= seconds >= FELT_S and (longest >= FELT_S or seconds >= FELT_TOGETHER_S or late)
         parts = [r for r in rows if r["artifact_id"] == artifact and r["share"] is not None and r["seconds"] is None]
         if parts:
             # Shares of several lines of one log, or of several processes of one listing, are parts of the same whole.

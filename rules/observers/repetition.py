@@ -67,6 +67,10 @@ MADE_UP = r"^(?:[^/]|/(?:dev|proc|sys)/)"
 YIELDS = ("sched_yield", "yield", "lwp_yield", "thr_yield", "thread_yield", "swtch_pri")
 """Calls that give the processor up and take it again."""
 
+READ_LATE_S, READ_BYTES = 0.02, 1 << 20
+"""Minimum seconds of the middle read from a stored file, and its maximum number of bytes, from which the device, or the server of
+the file system, answers late: a disk that turns takes 5 to 15 ms."""
+
 SEVERAL = r"^\d+ targets"
 """Target of a group of one call over all its targets."""
 
@@ -116,6 +120,8 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
                 (pl.col("done_s") - pl.col("own_s").fill_null(0)).min().alias("a"),
                 pl.col("done_s").max().alias("b"),
                 pl.len().alias("all"),
+                pl.col("own_s").filter(pl.col("name").is_in(ACCEPTS)).sum().alias("accepts"),
+                pl.struct("pid", "lwp").n_unique().alias("threads_of"),
             )
         )
         own = pl.when(pl.col("own_s").is_between(0, LONGEST_S)).then("own_s")
@@ -141,10 +147,12 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         parts.append(bounded(threads.sort("first")))  # groups come in no order
     if not parts:
         return
+    # One thread alone that waits for the next caller does nothing else meanwhile.
+    unasked = pl.when(pl.col("threads_of").max() == 1).then(pl.col("accepts").sum()).otherwise(0.0)
     covers = (
         pl.concat(spans)
         .group_by("artifact_id")
-        .agg((pl.col("b").max() - pl.col("a").min()).alias("of"), pl.col("all").sum())
+        .agg((pl.col("b").max() - pl.col("a").min() - unasked).alias("of"), pl.col("all").sum())
     )
     threads = pl.concat(parts) if len(parts) == 1 else _of_threads(pl.concat(parts))
     groups = pl.concat([_grouped(threads, GROUP), _together(threads)], how="diagonal").join(
@@ -177,11 +185,14 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         & (pl.col("n") >= NOTHING_ELSE * pl.col("all"))
     )
     out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | often | (forks & (pl.col("n") >= MANY))
-    few = moves & (pl.col("bytes") <= SMALL) & (chosen | (small & FILES & ~pl.col("target").str.contains(MADE_UP)))
+    stored = FILES & ~pl.col("target").str.contains(MADE_UP)
+    late = pl.col("name").is_in(READ_NAMES) & stored & (pl.col("bytes") <= READ_BYTES) & (pl.col("each") >= READ_LATE_S)
+    few = moves & (pl.col("bytes") <= SMALL) & (chosen | (small & stored))
     groups = groups.with_columns(
         (out | chosen).fill_null(value=False).alias("out"),
         chosen.fill_null(value=False).alias("chosen"),
         few.fill_null(value=False).alias("few_bytes"),
+        late.fill_null(value=False).alias("late"),
     ).sort("out", "wall", "n", "first", descending=[True, True, True, False])
     # The call with the most time and the one that is made most are told even if they are as usual.
     usual = pl.concat(
@@ -205,6 +216,8 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         known = (
             "moves-few-bytes"
             if row["few_bytes"]
+            else "file-read-late"
+            if row["late"]
             else "only-yields"
             if row["chosen"] and row["name"] in YIELDS
             else None
