@@ -360,9 +360,10 @@ def _shown_from(scan: _Scan, first: int, behind: int) -> int | None:
             return int(at)
     if any(line.startswith(SCRIPT) for line in lines):
         return None  # the lines of a program look like a tool's
-    # A block is a stretch of lines without a gap.
+    # A block is a stretch of lines without a gap and without a sentence.
+    filled = filled[~scan.prose[filled]]
     for block in np.split(filled, np.flatnonzero(np.diff(filled) > 1) + 1):
-        if len(block) >= FEW_LINES and not scan.prose[block].any() and scan.toolish[block].sum() * 2 >= len(block):
+        if len(block) >= FEW_LINES and scan.toolish[block].sum() * 2 >= len(block):
             return int(block[0])
     return None
 

@@ -271,7 +271,7 @@ def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
         if scope > 0:
             found = max(found, min(1.0, seconds / scope))
             longest = max(r["value"] if r["unit"] == "s" else 0.0 for r in held)
-            late = any(r["seconds"] >= FELT_EACH_S * (r["n"] or 1) for r in held)
+            late = any(r["n"] and r["seconds"] >= FELT_EACH_S * r["n"] for r in held)
             felt |= seconds >= FELT_S and (longest >= FELT_S or seconds >= FELT_TOGETHER_S or late)
         parts = [r for r in rows if r["artifact_id"] == artifact and r["share"] is not None and r["seconds"] is None]
         if parts:

@@ -80,6 +80,9 @@ _IDLE = pl.col("idle").fill_null(100.0 - pl.col("usr") - pl.col("sys"))
 _WANTED = pl.when(pl.col("idle").is_not_null()).then(100.0 - pl.col("idle") - pl.col("wa").fill_null(0.0))
 """Part of the time in % in which a guest wanted a processor, whether it got it or not."""
 
+_OF_WORK = pl.when(_WANTED >= BUSY_PCT).then(_WANTED).otherwise(100.0)
+"""What a part of the processors is a part of, in %: all that they do, where they are full; else all that they can do."""
+
 _OPERATIONS = pl.col("r_ps") + pl.col("w_ps")
 _OF_READS_AND_WRITES = pl.when(_OPERATIONS > 0).then(
     (pl.col("r_resp_ms") * pl.col("r_ps") + pl.col("w_resp_ms") * pl.col("w_ps")) / _OPERATIONS
@@ -136,6 +139,7 @@ HOST = (
         "Interrupts took {value} of the processors ({worst} at worst)",
         "interrupts",
         100.0,
+        _OF_WORK,
         told=True,
         seen=({"counter": "cpu_interrupt_pct"},),
         beside=(

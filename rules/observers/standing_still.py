@@ -75,6 +75,9 @@ PARKS = frozenset(
 STUCK_S = 1.0
 """Minimum seconds in an open call that waits for a mutex after which it is no wait in passing, if the thread worked before."""
 
+EXITS = frozenset({"exit", "_exit", "exit_group", "thr_exit", "lwp_exit"})
+"""Calls that end a thread or process, and so do not return."""
+
 RESUMED = "restart_syscall"
 """The call that Linux shows for one that was interrupted by the tracer; its arguments do not name a lock."""
 
@@ -405,6 +408,8 @@ def _open_call(name: str, args: str | None, held: list[dict[str, Any]], threads:
     longest = max((r["ends"] - r["t_local"] for r in stamped), default=None)
     if longest is not None and not longest >= FELT_S:
         return None  # the trace was stopped right after it began
+    if longest is None and name in EXITS:
+        return None  # it never returns; only its time would tell that the process is slow to go
     row = max(stamped, key=lambda r: r["ends"] - r["t_local"]) if stamped else held[0]
     who = f"{name}({(args or '')[:80].rstrip(', ')})"
     joins = JOIN.match(args or "") if name == "futex" else None

@@ -452,6 +452,12 @@ def test_a_listing_that_is_set_in(indent):
     assert parts_of(text) == places(text, (output, "packets"), (output, "packets"))
 
 
+def test_a_strange_listing_below_a_sentence_of_its_tool_is_read_too():
+    listing = "[ ID] Interval   Transfer  Bitrate\n[  7] 0.00-1.00 sec  0.00 Bytes  0.00 bits/sec\n[  7] 1.00-2.00 sec  3.50 MBytes  29.2 Mbits/sec\n"
+    text = f"probe 2.1\n{UNAME}\nStarting the second test of this morning now, it will take ten seconds.\n{listing}"
+    assert [(first, last) for first, last, kind in parts_of(text) if kind == "text"] == [(4, 6)]
+
+
 def test_strange_listings_around_an_output_are_not_its_lines():
     quoted = "\n".join(
         f"> {line}" if line else ">"

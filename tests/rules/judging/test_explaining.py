@@ -70,10 +70,16 @@ def test_what_is_less_is_no_lead(rows: list[dict[str, Any]]) -> None:
 
 
 def test_many_small_waits_are_felt_from_a_second_together() -> None:
-    small: dict[str, Any] = {"value": 0.006, "kind": "repetition"}
+    small: dict[str, Any] = {"value": 0.006, "kind": "repetition", "n": 165}
     assert led(seen(1, seconds=0.99, of_s=1.0, **small)) is None
     assert led(seen(1, seconds=1.0, of_s=1.2, **small)) == "journal-wait"
     assert led(seen(1, seconds=0.2, of_s=0.3, value=0.1)) == "journal-wait"
+
+
+@pytest.mark.parametrize(("n", "felt"), [(6, True), (7, False)])
+def test_few_waits_of_20_ms_each_are_felt(n: int, felt: bool) -> None:
+    few = seen(1, seconds=0.12, of_s=0.13, value=float(n), unit="count", n=n, kind="repetition")
+    assert led(few) == ("journal-wait" if felt else None)
 
 
 def test_two_independent_shapes_are_a_lead_and_agree() -> None:

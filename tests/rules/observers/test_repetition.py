@@ -148,3 +148,23 @@ def test_many_byte_wise_reads_of_a_file_are_known_and_of_a_pipe_not() -> None:
     assert one.seen[0] == {"event": "moves-few-bytes"}
     (other, *_) = calls(BYTEWISE, "read", 1e-6, path="pipe:[77]", bytes=8)
     assert {"event": "moves-few-bytes"} not in other.seen
+
+
+@pytest.mark.parametrize(("s", "path", "size", "late"), [
+    (0.025, "/data/a.dbf", 8192, True), (0.015, "/data/a.dbf", 8192, False), (0.025, "/dev/st0", 8192, False),
+    (0.025, "/data/a.dbf", 4 << 20, False),
+])  # fmt: skip
+def test_reads_of_a_stored_file_that_take_20_ms_are_late(s: float, path: str, size: int, late: bool) -> None:
+    (one,) = calls(MANY, "pread", s, path=path, bytes=size)
+    assert ({"event": "file-read-late"} in one.seen) is late
+
+
+def test_the_wait_of_a_single_thread_for_its_caller_is_no_part_of_the_whole() -> None:
+    asked = {"pid": 7, "lwp": 7, "line_no": 0, "seq": 0, "t_local": -30.0, "stamp": "start", "state": "done",
+             "name": "accept", "dur_hi_s": 30.0, "elapsed_s": 30.0, "contiguous": "proven"}  # fmt: skip
+    work = [{**asked, "name": "fsync", "path": "/data/a", "line_no": n, "seq": n, "t_local": float(n - 1), "dur_hi_s": 1.0,
+             "elapsed_s": 1.0} for n in range(1, 11)]  # fmt: skip
+    (one,) = observe(Case.of_tables({"syscalls": [asked, *work]}))
+    assert one.of_s == pytest.approx(10.0)
+    (one,) = observe(Case.of_tables({"syscalls": [{**asked, "lwp": 8}, *work]}))
+    assert one.of_s == pytest.approx(40.0)

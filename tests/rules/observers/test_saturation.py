@@ -192,6 +192,12 @@ def test_interrupts_are_told_beside_the_kernel_s_own_time_and_count_as_the_kerne
     assert f"hard interrupts 11 %, soft interrupts {'9' if stands else '0.50'} %" in (made["cpu_busy_pct"].beside or "")
 
 
+@pytest.mark.parametrize(("idle", "share"), [(15.0, 44.0 / 85.0), (21.0, 0.44)])
+def test_interrupts_are_a_part_of_what_full_processors_do(idle: float, share: float) -> None:
+    made = seen(vmstat=[{"usr": 56.0 - idle, "sys": 0.0, "irq": 4.0, "soft": 40.0, "idle": idle}])
+    assert made["cpu_interrupt_pct"].share == pytest.approx(share)
+
+
 def test_a_tool_that_prints_no_interrupts_has_no_measure_of_them() -> None:
     made = seen(vmstat=[{"usr": 1.0, "sys": 2.0, "idle": 97.0}], mpstat=[{"cpu": 0, "sys": 1.0, "idle": 99.0}])
     assert "cpu_interrupt_pct" not in made

@@ -174,6 +174,11 @@ def test_a_call_that_was_open_before_has_a_part_of_the_threads_and_no_seconds() 
     assert [s.share for s in made] == pytest.approx([2 / 3, 1 / 3])
 
 
+def test_the_end_of_a_process_never_returns() -> None:
+    opened = [{"name": name, "args": "0", "pid": n, "lwp": n} for n, name in enumerate(("exit_group", "flock"))]
+    assert [s.subject for s in seen(open_calls=opened)] == ["flock(0)"]
+
+
 @pytest.mark.usefixtures("idle")
 def test_idle_calls_are_one() -> None:
     made = seen(open_calls=[{"name": "accept", "args": str(n), "lwp": n} for n in range(3)])
