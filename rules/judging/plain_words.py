@@ -96,6 +96,8 @@ KINDS: Mapping[str, str] = {
     "rounds": "the same small steps are done again and again",
     "failure": "a step failed",
     "difference": "a time differs between the runs",
+    "turns": "a program waits for one answer of a server after the other",
+    "listed": "one figure of a list is far from the others",
 }
 """What an observation shows by its kind alone, where neither a call nor a signature tells more."""
 

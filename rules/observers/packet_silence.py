@@ -35,6 +35,10 @@ NEAR = 0.1
 HALF = 0.5
 """Minimum part of the time of its connections that a server's short answers take to stand out."""
 
+DISTANT_S, TRIP = 0.005, 1.25
+"""Minimum seconds of a trip there and back over a path that is far, and how many of them an answer may take at most that the
+server gives at once."""
+
 TUNNELS = (4789, 8472, 6081)
 """Ports of VXLAN (registered, and as Linux began with) and GENEVE, which carry other packets."""
 
@@ -128,6 +132,7 @@ def turns(case: CaseTables) -> Iterator[Sighting]:
             answers.drop_nulls().sum().alias("sum"),
             middle.alias("middle"),
             pl.when(kind == "rest").then(gap).drop_nulls().median().alias("thinks"),
+            pl.when((kind == "answer") & pl.col("syn")).then(gap).min().alias("trip"),
             gap.sum().alias("whole"),
             ends.filter(answers.is_not_null()).get(answers.drop_nulls().arg_max()).alias("longest"),
             ends.filter(typical).head(2).alias("typical"),
@@ -147,6 +152,16 @@ def turns(case: CaseTables) -> Iterator[Sighting]:
         thinks = (
             f"; the next question left {figure(row['thinks'], 's')} after an answer (median)" if row["thinks"] else ""
         )
+        trip = row["trip"] or 0.0
+        at_once = trip >= DISTANT_S and row["middle"] <= TRIP * trip
+        said = []
+        if at_once:
+            said.append(f"a connection request was answered after {figure(trip, 's')}, as long as the path takes")
+        if first:
+            said.append(
+                f"where its bare acknowledgement came first, {_times(first[0])}, the answer followed"
+                f" {figure(first[1], 's')} later{' (median)' if first[0] > 1 else ''}"
+            )
         lines = [(one, "typical answer") for one in row["typical"] if one != worst] + [(worst, "longest answer")]
         yield Sighting(
             "turns",
@@ -157,9 +172,9 @@ def turns(case: CaseTables) -> Iterator[Sighting]:
             row["middle"],
             "s",
             tuple(
-                Lines(row["artifact_id"], one[c], one[c], said)
+                Lines(row["artifact_id"], one[c], one[c], part)
                 for one, role in lines
-                for c, said in (("line_before", f"asks, {role}"), ("line_no", role))
+                for c, part in (("line_before", f"asks, {role}"), ("line_no", role))
             ),
             **place(row),
             t_from=row["t_from"],
@@ -169,11 +184,8 @@ def turns(case: CaseTables) -> Iterator[Sighting]:
             seconds=row["sum"],
             of_s=row["whole"],
             n=row["n"],
-            seen=({"port": row["server_port"]},),
-            beside=f"where its bare acknowledgement came first, {_times(first[0])}, the answer followed"
-            f" {figure(first[1], 's')} later{' (median)' if first[0] > 1 else ''}"
-            if first
-            else None,
+            seen=(*(({"event": "answers-take-one-trip"},) if at_once else ()), {"port": row["server_port"]}),
+            beside="; ".join(said) or None,
         )
 
 

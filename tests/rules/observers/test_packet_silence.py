@@ -113,6 +113,16 @@ def test_many_short_answers_are_told_together() -> None:
     assert packets(*rows[:18]) == [], "nine answers are no conversation"
 
 
+@pytest.mark.parametrize(("trip", "far"), [(0.036, True), (0.0002, False)])
+def test_answers_that_take_as_long_as_a_connection_request_are_the_paths(trip: float, far: bool) -> None:
+    syn = [(-1.0, True, {"flags": "S", "len": 0, "seq": 7}), (trip - 1.0, False, {"flags": "S.", "len": 0, "seq": 9})]
+    asked: list[tuple[float, bool, dict[str, Any]]]
+    asked = [(n * 0.042 + late, by_client, {}) for n in range(12) for late, by_client in ((0.0, True), (0.040, False))]
+    made = next(s for s in packets(*syn, *asked) if s.kind == "turns")
+    assert ({"event": "answers-take-one-trip"} in made.seen) is far
+    assert (made.beside is not None) is far
+
+
 def test_a_server_that_answers_at_once_is_not_told() -> None:
     rows: list[tuple[float, bool, dict[str, Any]]]
     rows = [(n * 0.042 + late, by_client, {}) for n in range(50) for late, by_client in ((0.0, True), (0.002, False))]
