@@ -88,6 +88,12 @@ NO_UNIT = " (no unit is printed)"
 PRINTED = {"BuffCache": "buff/cache"}
 """How tools print what /proc/meminfo has no name for."""
 
+RECLAIMS = r"^\[?(?:kswapd\d+|arc_(?:reclaim|evict|prune)|lrud|pageout|pagedaemon|vmdaemon|vhand)\]?$"
+"""Threads of the kernel that look for memory to free: Linux, ZFS, AIX, Solaris, BSD, HP-UX."""
+
+RECLAIM_PCT, RECLAIM_FULL_PCT = 20.0, 80.0
+"""Use of a processor by such threads together that is felt, and from which they hardly stop."""
+
 KERNEL = r"^\[|^(kworker|ksoftirqd|migration|rcu_|watchdog|cpuhp|kdevtmpfs|idle_inject|irq/)"
 """Names of threads of the kernel, of which every host has hundreds."""
 
@@ -157,10 +163,47 @@ def _processes(case: CaseTables) -> Iterator[Sighting]:
     yield from _largest(
         named.join(_totals(case), on="artifact_id", how="left"), "rss_kb", "of memory", "kB", None, HOLDS
     )
+    yield from _reclaiming(named)
     dead = (pl.col("ending") == "defunct").fill_null(value=False) | pl.col("state").fill_null("").str.starts_with("Z")
     yield from _counted(named.filter(dead), [], ZOMBIES, "zombies", "{n} processes have ended and are not waited for")
     alive = named.filter(~dead & ~pl.col("who").str.contains(KERNEL))
     yield from _counted(alive, ["who"], ALIKE, "processes", "{n} processes of {who} are listed")
+
+
+def _reclaiming(rows: pl.LazyFrame) -> Iterator[Sighting]:
+    """Yield the threads of the kernel that look for memory to free, if they use much of a processor together."""
+    found = (
+        rows.filter(pl.col("who").str.contains(RECLAIMS) & pl.col("cpu_pct").is_between(0, 1e5))
+        .group_by(*PLACE_COLUMNS, "who")
+        .agg(pl.col("cpu_pct").median().alias("v"), pl.col("line_no").sort_by("cpu_pct").last())
+        .sort("v", descending=True)
+        .collect(engine="streaming")
+    )
+    for _, each in found.group_by("artifact_id", maintain_order=True):
+        whole, first = float(each["v"].sum()), each.row(0, named=True)
+        if whole < RECLAIM_PCT:
+            continue
+        named = ", ".join(f"{r['who']} {figure(r['v'], '%')}" for r in each.head(TOP).iter_rows(named=True))
+        yield Sighting(
+            "consumer",
+            "threads that free memory",
+            f"Threads of the kernel that look for memory to free took {figure(whole, '%')} of a processor: {named}",
+            "reclaim_cpu_pct",
+            whole,
+            "%",
+            tuple(
+                Lines(r["artifact_id"], r["line_no"], r["line_no"], r["who"])
+                for r in each.head(TOP).iter_rows(named=True)
+            ),
+            **place(first),
+            against="threads that rest while memory is free",
+            against_value=0.0,
+            share=min(1.0, whole / 100.0),
+            n=each.height,
+            seen=(
+                {"event": "reclaim-threads-fill-processor" if whole >= RECLAIM_FULL_PCT else "reclaim-threads-work"},
+            ),
+        )
 
 
 def _processors(case: CaseTables) -> pl.LazyFrame:

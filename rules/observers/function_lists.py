@@ -9,7 +9,8 @@ memory (heap), of time by the clock (cProfile, waits included), of ticks (V8).
 Functions that signatures know as one kind of work are added up: their own parts, or what the largest has with what it calls.
 Worked example: `3.10s 9.50% 9.50% 11.40s 35.00% runtime.mallocgc`: 35 % with what it calls, 9.5 % itself.
 `9000 3.001 0.000 3.001 0.000 {posix.stat}` below a root of 5 s: 60 % of the time, 9,000 calls of 0.333 ms.
-A function with half of a profile that fills a processor is named as the program's own work, if nothing else knows it.
+A function with half of a profile that fills a processor is named as the program's own work, if nothing else knows it; of lists
+that count only what a program computes, several functions with half of it together are.
 `500 29.7% 33.0% GC`: 29.7 % of the ticks are in the collector.
 Cost: the first `MOST_ROWS` rows of such lists of each artifact. Source: pprof documentation (flat, cum); Python library reference,
 The Python Profilers (tottime, cumtime); V8 documentation, Using V8's sample-based profiler.
@@ -175,7 +176,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             found += _flat(held, heads.get((held[0]["artifact_id"], held[0]["part"]), {}))
         elif heading in AS_FLAT:
             as_flat = _flat([{**r, "cells": AS_FLAT[heading](r["cells"])} for r in held], {})
-            found += map(_computed, as_flat) if heading in OF_COMPUTING else as_flat
+            found += _computing(as_flat) if heading in OF_COMPUTING else as_flat
         elif heading == CALLS:
             found += _calls(held)
         elif heading == TICKS:
@@ -216,11 +217,52 @@ def _callgrind_as_flat(cells: Sequence[str]) -> list[str]:
     return [own, part, "", own, part, cells[1].partition(" [")[0].rpartition(":")[2] or cells[1]]
 
 
+def _computing(listed: Iterable[Sighting]) -> Iterator[Sighting]:
+    """Yield the functions of a list that counts only what a program computes, and before them who owns it.
+
+    That is one function with half of it, or else several of the program's own with half of it together, for a second.
+    """
+    held = list(listed)
+    own = [one for one in held if one.idle is None and not _mechanisms(one)]
+    first = max(own, key=lambda one: one.share or 0.0, default=None)
+    if first is not None and (first.share or 0.0) < MOST_OF_IT:
+        parts = {one.subject: one for one in own}.values()
+        share, took = sum(one.share or 0.0 for one in parts), [_took(one) for one in parts]
+        if (
+            len(parts) >= SEVERAL
+            and share >= MOST_OF_IT
+            and (None in took or sum(t or 0.0 for t in took) >= LEAST_OWNED_S)
+        ):
+            named = ", ".join(f"{one.subject} {figure(100 * (one.share or 0.0), '%')}" for one in list(parts)[:NAMED])
+            yield replace(
+                first,
+                subject="functions of the program",
+                headline=f"{len(parts)} functions of the program itself have {figure(100 * share, '%')} of the samples together: {named}",
+                value=100 * share,
+                share=min(1.0, share),
+                n=len(parts),
+                lines=tuple(line for one in list(parts)[:CITED_WORK] for line in one.lines[:1]),
+                seen=({"event": "function-owns-computing"},),
+            )
+    yield from map(_computed, held)
+
+
 def _computed(one: Sighting) -> Sighting:
     """Return a function of a list that counts only what a program computes with that event, if it has half of it, and a second."""
-    took = SPENT.search(one.headline)
-    owns = one.idle is None and (one.share or 0.0) >= MOST_OF_IT and (took is None or float(took[1]) >= LEAST_OWNED_S)
+    took = _took(one)
+    owns = one.idle is None and (one.share or 0.0) >= MOST_OF_IT and (took is None or took >= LEAST_OWNED_S)
     return replace(one, seen=(*one.seen, {"event": "function-owns-computing"})) if owns else one
+
+
+def _mechanisms(one: Sighting) -> set[str]:
+    """Return the mechanisms that signatures know the names of a sighting by."""
+    return {found.mechanism for seen in one.seen for found in recognise(**seen) if found.mechanism}
+
+
+def _took(one: Sighting) -> float | None:
+    """Return the seconds of a function, None where its list counts something else."""
+    found = SPENT.search(one.headline)
+    return float(found[1]) if found else None
 
 
 def _ltrace_as_flat(cells: Sequence[str]) -> list[str]:
@@ -407,7 +449,7 @@ def _filling(one: Sighting, pct: float) -> Sighting:
 
     A lock, a copy or a collector keeps its mechanism; all other functions are the program's own work.
     """
-    known = {found.mechanism for seen in one.seen for found in recognise(**seen) if found.mechanism}
+    known = _mechanisms(one)
     if pct < 100 * HALF or one.idle or known - {"program-compute"}:
         return one
     return replace(one, share=min(1.0, pct / 100), seen=({"event": "function-fills-processor"},))

@@ -1,7 +1,7 @@
 """How many threads wait for a processor, for each that the host has, wherever its artifacts say how many these are.
 
 Standing out: half a thread more than processors in the middle of the samples that are beyond it, or, where nobody says
-how many processors there are, eight. Normal: less.
+how many processors there are, eight; sixteen while they are full name the shortage. Normal: less.
 Worked example: r of 30 in vmstat, and lscpu of the same host with 8 processors: run_queue_per_cpu 3.8.
 Cost: one aggregation over the samples of vmstat and one look at the headers of the hosts. Source: Gregg, the USE method:
 one waiting thread per processor is saturation.
@@ -57,12 +57,31 @@ QUEUE = Measure(
 )
 
 
+FULL_PCT, LONG = 95.0, 16.0
+"""Part of the time in % from which processors have no room, and length of the queue from which that is felt on most hosts."""
+
+OF_FULL = replace(
+    QUEUE,
+    name="run_queue_of_full_processors",
+    bound=LONG,
+    says=f"{READY}, and the processors were full; how many there are is not known",
+    seen=({"counter": "run_queue_of_full_processors"},),
+    felt=LONG,
+    least_samples=2,
+    least_beyond=2,
+)
+
+
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the queue of each artifact, for each processor where their number is known."""
-    rows = sampled(case, "vmstat", ["r"])
+    rows = sampled(case, "vmstat", ["r", "idle", "wa", "st"])
     known = processors(case)
     unknown = rows.join(known.lazy(), on="host", how="anti", nulls_equal=True)
-    yield from sightings(unknown, [QUEUE])
+    busy = 100.0 - pl.col("idle") - pl.sum_horizontal("wa", "st")
+    full = [one for one in sightings(unknown.filter(busy >= FULL_PCT), [OF_FULL]) if not one.normal]
+    told = {one.lines[0].artifact for one in full}
+    yield from full
+    yield from (one for one in sightings(unknown, [QUEUE]) if one.lines[0].artifact not in told)
     if not known.is_empty():
         counted = rows.join(known.select("host", "ncpu").lazy(), on="host", how="inner", nulls_equal=True)
         said = {row["host"]: row for row in known.iter_rows(named=True)}

@@ -217,3 +217,18 @@ def test_threads_alike_are_told_together_and_only_their_time_says_what_they_work
 def test_a_program_that_nobody_knows_fills_a_processor(row: dict[str, Any], fills: bool) -> None:
     (made,) = listing(row)
     assert ({"process": row["comm"], "event": "process-fills-processor"} in made.seen) is fills
+
+
+@pytest.mark.parametrize(("percent", "event"), [
+    (55.0, "reclaim-threads-fill-processor"), (20.0, "reclaim-threads-work"), (4.0, None),
+])  # fmt: skip
+def test_threads_of_the_kernel_that_free_memory_are_told_together(percent: float, event: str | None) -> None:
+    made = listing(
+        {"comm": "kswapd0", "cpu_pct": percent},
+        {"comm": "[kswapd1]", "cpu_pct": 28.0 * (percent > 4)},
+        {"cpu_pct": 2.0},
+    )
+    found = [s for s in made if s.subject == "threads that free memory"]
+    assert [s.seen for s in found] == ([({"event": event},)] if event else [])
+    if found:
+        assert (found[0].value, found[0].n, len(found[0].lines)) == (percent + 28.0, 2, 2)

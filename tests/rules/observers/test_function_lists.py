@@ -171,6 +171,17 @@ def test_half_of_what_gprof_or_callgrind_counts_is_what_a_program_computes(pct: 
     assert [{"event": "function-owns-computing"} in one.seen for one in listed] == [owns] * 2
 
 
+@pytest.mark.parametrize(("third", "told"), [("10.00", True), ("9.00", False)])
+def test_several_functions_of_the_program_own_what_it_computes_together(third: str, told: bool) -> None:
+    cells = (
+        ("24.00", "2.40", "2.40", "9", "0.2", "0.2", "count_stock"), ("19.00", "4.30", "1.90", "9", "0.2", "0.2", "sort_shelf"),
+        (third, "5.30", "1.00", "9", "0.1", "0.1", "print_till"),
+    )  # fmt: skip
+    several = [one for one in made(GPROF, *cells) if one.subject == "functions of the program"]
+    assert [one.share for one in several] == ([pytest.approx(0.53)] if told else [])
+    assert [len(one.lines) for one in several] == [3] * told
+
+
 def test_functions_of_one_kind_add_up() -> None:
     """What the largest has with what it calls contains some of the others: the larger of both figures is the share."""
     cells = (

@@ -38,3 +38,11 @@ def test_nobody_says_how_many_processors_there_are(ready: int, normal: bool) -> 
     (made,) = seen(vmstat=[{"r": ready}], hosts=[{"ncpu": None}])
     assert made.normal is normal
     assert "not known" in made.headline
+
+
+@pytest.mark.parametrize(("ready", "idle", "named"), [(16, 5.0, True), (15, 5.0, False), (16, 6.0, False)])
+def test_a_long_queue_before_full_processors_names_the_shortage(ready: int, idle: float, named: bool) -> None:
+    (made,) = seen(vmstat=[{"r": ready, "idle": idle, "t_local": float(n)} for n in range(2)])
+    assert (made.name == "run_queue_of_full_processors") is named
+    (once,) = seen(vmstat=[{"r": ready, "idle": idle}])
+    assert once.name == "run_queue", "one sample is a moment"

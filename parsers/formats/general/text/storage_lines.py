@@ -53,7 +53,7 @@ REBUILDS = re.compile(
     r"[0-9 ]+:[0-9]+[ \t]+[0-9]+[ \t]+(?:Rbld|Cpybck)[ \t].*|[0-9]{1,5}: cs:(?:SyncTarget|SyncSource|PausedSync[ST])\b.*"
     r"|Firmware state: (?:Rebuild|Copyback).*|Rebuild Progress on .*"
     r"|logicaldrive [0-9]+ \(.*, Recovering, .*|physicaldrive \S+ \(.*, Rebuilding[,)].*"
-    r"|\[[=>.]{3,100}\][ \t]+(?:recovery|resync|reshape)[ \t]*=[ \t]*[0-9.]+% .*|(?:Rebuild|Resync|Reshape) Status : [0-9]+% complete"
+    r"|\[[=>.]{3,100}\][ \t]+(?:recovery|resync|reshape|check|repair)[ \t]*=[ \t]*[0-9.]+% .*|(?:Rebuild|Resync|Reshape) Status : [0-9]+% complete"
 )
 """Lines about an array that is being rebuilt."""
 
