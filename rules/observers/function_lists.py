@@ -9,8 +9,7 @@ memory (heap), of time by the clock (cProfile, waits included), of ticks (V8).
 Functions that signatures know as one kind of work are added up: their own parts, or what the largest has with what it calls.
 Worked example: `3.10s 9.50% 9.50% 11.40s 35.00% runtime.mallocgc`: 35 % with what it calls, 9.5 % itself.
 `9000 3.001 0.000 3.001 0.000 {posix.stat}` below a root of 5 s: 60 % of the time, 9,000 calls of 0.333 ms.
-A function with half of a profile that fills a processor is named as the program's own work, if nothing else knows it; of lists
-that count only what a program computes, several functions with half of it together are.
+A function with half of a profile that fills a processor is named as the program's own work, if nothing else knows it.
 `500 29.7% 33.0% GC`: 29.7 % of the ticks are in the collector.
 Cost: the first `MOST_ROWS` rows of such lists of each artifact. Source: pprof documentation (flat, cum); Python library reference,
 The Python Profilers (tottime, cumtime); V8 documentation, Using V8's sample-based profiler.
@@ -78,6 +77,7 @@ LTRACE = ("% time", "seconds", "usecs/call", "calls", "function")
 PY_SPY = ("%Own", "%Total", "OwnTime", "TotalTime", "Function (filename:line)")
 RBSPY = ("% self", "% total", "name")
 DOTNET_TRACE = ("Functions", "Inclusive", "Exclusive")
+ASYNC = ("ns", "percent", "samples", "top")
 CLASSES = (("num", "#instances", "#bytes", "class name"), ("MT", "Count", "TotalSize", "Class Name"))
 PROCESSES = ("Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function")
 HEADINGS = (
@@ -93,6 +93,7 @@ HEADINGS = (
     PY_SPY,
     RBSPY,
     DOTNET_TRACE,
+    ASYNC,
     *CLASSES,
     PROCESSES,
 )
@@ -175,8 +176,11 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         if heading == FLAT:
             found += _flat(held, heads.get((held[0]["artifact_id"], held[0]["part"]), {}))
         elif heading in AS_FLAT:
-            as_flat = _flat([{**r, "cells": AS_FLAT[heading](r["cells"])} for r in held], {})
-            found += _computing(as_flat) if heading in OF_COMPUTING else as_flat
+            like = [{**r, "cells": AS_FLAT[heading](r["cells"])} for r in held]
+            as_flat = list(_flat(like, {}))
+            if heading in OF_COMPUTING:
+                as_flat = [*map(_computed, as_flat), *_own_work(like)]
+            found += as_flat
         elif heading == CALLS:
             found += _calls(held)
         elif heading == TICKS:
@@ -217,52 +221,49 @@ def _callgrind_as_flat(cells: Sequence[str]) -> list[str]:
     return [own, part, "", own, part, cells[1].partition(" [")[0].rpartition(":")[2] or cells[1]]
 
 
-def _computing(listed: Iterable[Sighting]) -> Iterator[Sighting]:
-    """Yield the functions of a list that counts only what a program computes, and before them who owns it.
-
-    That is one function with half of it, or else several of the program's own with half of it together, for a second.
-    """
-    held = list(listed)
-    own = [one for one in held if one.idle is None and not _mechanisms(one)]
-    first = max(own, key=lambda one: one.share or 0.0, default=None)
-    if first is not None and (first.share or 0.0) < MOST_OF_IT:
-        parts = {one.subject: one for one in own}.values()
-        share, took = sum(one.share or 0.0 for one in parts), [_took(one) for one in parts]
-        if (
-            len(parts) >= SEVERAL
-            and share >= MOST_OF_IT
-            and (None in took or sum(t or 0.0 for t in took) >= LEAST_OWNED_S)
-        ):
-            named = ", ".join(f"{one.subject} {figure(100 * (one.share or 0.0), '%')}" for one in list(parts)[:NAMED])
-            yield replace(
-                first,
-                subject="functions of the program",
-                headline=f"{len(parts)} functions of the program itself have {figure(100 * share, '%')} of the samples together: {named}",
-                value=100 * share,
-                share=min(1.0, share),
-                n=len(parts),
-                lines=tuple(line for one in list(parts)[:CITED_WORK] for line in one.lines[:1]),
-                seen=({"event": "function-owns-computing"},),
-            )
-    yield from map(_computed, held)
-
-
 def _computed(one: Sighting) -> Sighting:
     """Return a function of a list that counts only what a program computes with that event, if it has half of it, and a second."""
-    took = _took(one)
-    owns = one.idle is None and (one.share or 0.0) >= MOST_OF_IT and (took is None or took >= LEAST_OWNED_S)
+    took = SPENT.search(one.headline)
+    owns = one.idle is None and (one.share or 0.0) >= MOST_OF_IT and (took is None or float(took[1]) >= LEAST_OWNED_S)
     return replace(one, seen=(*one.seen, {"event": "function-owns-computing"})) if owns else one
 
 
-def _mechanisms(one: Sighting) -> set[str]:
-    """Return the mechanisms that signatures know the names of a sighting by."""
-    return {found.mechanism for seen in one.seen for found in recognise(**seen) if found.mechanism}
+def _own_work(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield that the largest functions of the program have most of what it computes together, where no single one has half.
+
+    Functions that a signature knows as something else than computing (a lock, a copy, a collector) are none of them.
+    """
+    largest = sorted(rows, key=lambda r: -_number(r["cells"][1]))
+    if not largest or _number(largest[0]["cells"][1]) >= 100 * MOST_OF_IT:
+        return
+    own = [r for r in largest if not IDLE.fullmatch(r["cells"][5]) and not _else_known(r["cells"][5])][:CITED_WORK]
+    pct = sum(_number(r["cells"][1]) for r in own)
+    seconds = sum(_number(r["cells"][0]) for r in own if r["cells"][0].endswith("s"))
+    if len(own) < SEVERAL or pct < 100 * MOST_OF_IT or 0 < seconds < LEAST_OWNED_S:
+        return
+    named = ", ".join(f"{r['cells'][5]} {figure(_number(r['cells'][1]), '%')}" for r in own[:NAMED])
+    more = f" and {len(own) - NAMED:,} more" if len(own) > NAMED else ""
+    yield Sighting(
+        "work",
+        "functions of the program",
+        f"{len(own):,} functions of the program have {figure(pct, '%')} of what it computes together: {named}{more}",
+        "work_pct",
+        pct,
+        "%",
+        tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], r["cells"][5]) for r in own),
+        **place(own[0]),
+        against="the largest of them",
+        against_value=_number(own[0]["cells"][1]),
+        share=min(1.0, pct / 100),
+        n=len(own),
+        seen=({"event": "functions-own-computing"},),
+    )
 
 
-def _took(one: Sighting) -> float | None:
-    """Return the seconds of a function, None where its list counts something else."""
-    found = SPENT.search(one.headline)
-    return float(found[1]) if found else None
+def _else_known(name: str) -> bool:
+    """Return whether a signature knows a function as something else than the program's own computing."""
+    known = {found.mechanism for seen in names_of(name, False) for found in recognise(**seen) if found.mechanism}
+    return bool(known - {"program-compute"})
 
 
 def _ltrace_as_flat(cells: Sequence[str]) -> list[str]:
@@ -305,6 +306,16 @@ def _dotnet_as_flat(cells: Sequence[str]) -> list[str]:
     return [own, own, "", total, total, name.partition("(")[0] or name]
 
 
+def _async_as_flat(cells: Sequence[str]) -> list[str]:
+    """Return a row of async-profiler's flat profile so: the time of the function itself.
+
+    >>> _async_as_flat(["9100200300", "61.30%", "910", "java.util.HashMap.getNode"])
+    ['9.100s', '61.30%', '', '9.100s', '61.30%', 'java.util.HashMap.getNode']
+    """
+    own = f"{int(cells[0]) / 1e9:.3f}s"
+    return [own, cells[1], "", own, cells[1], cells[-1]]
+
+
 AS_FLAT = {
     STACKPROF: _as_flat,
     GPROF: _gprof_as_flat,
@@ -313,6 +324,7 @@ AS_FLAT = {
     PY_SPY: _py_spy_as_flat,
     RBSPY: _rbspy_as_flat,
     DOTNET_TRACE: _dotnet_as_flat,
+    ASYNC: _async_as_flat,
 }
 OF_COMPUTING = (GPROF, CALLGRIND, PY_SPY)
 """Lists that count what a program computes: samples of the program counter, instructions, threads of Python that are not idle."""
@@ -449,7 +461,7 @@ def _filling(one: Sighting, pct: float) -> Sighting:
 
     A lock, a copy or a collector keeps its mechanism; all other functions are the program's own work.
     """
-    known = _mechanisms(one)
+    known = {found.mechanism for seen in one.seen for found in recognise(**seen) if found.mechanism}
     if pct < 100 * HALF or one.idle or known - {"program-compute"}:
         return one
     return replace(one, share=min(1.0, pct / 100), seen=({"event": "function-fills-processor"},))

@@ -5,7 +5,8 @@ broker, a group or a circuit breaker, a queue of connections or tasks, connectio
 form the fullest is told, with how many lines there are. Normal: lines with room left.
 Worked example: `Pool stats (total=20, active=20, idle=0, waiting=71)`: 20 of 20 connections are taken and 71 callers wait.
 Cost: one filter by shape; at most `MOST_ROWS` rows. Source: RabbitMQ vm_memory_monitor; uWSGI core/master_checks.c; HikariCP
-HikariPool.logPoolState; Tomcat ConnectionPool; Druid DruidDataSource; Elasticsearch EsThreadPoolExecutor.toString,
+HikariPool.logPoolState; PgBouncer objects.c; Go database/sql DBStats;
+.NET ThreadPool.GetMinThreads; Tomcat ConnectionPool; Druid DruidDataSource; Elasticsearch EsThreadPoolExecutor.toString,
 HierarchyCircuitBreakerService; java.util.concurrent.ThreadPoolExecutor.toString; Linux mm/memcontrol.c
 (mem_cgroup_print_oom_meminfo).
 """
@@ -34,18 +35,25 @@ MOST_ROWS = 20_000
 
 CITED = 3
 
+TWICE = 2.0
+"""A pool may have more threads than it keeps ready, but adds them slowly: twice as many show that it had to."""
+
 LONGEST = 4_000
 """Maximum number of characters of a line that are looked at."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form of line: `used` and `allowed` are groups of its pattern, and `waiting` where it has one."""
+    """A form of line: `used` and `allowed` are groups of its pattern, and `waiting` where it has one.
+
+    `from_part` is the part of what is allowed from which it stands out.
+    """
 
     unit: str
     words: str
     waits: str
     pattern: re.Pattern[str]
+    from_part: float = NEAR
 
 
 _N = r"([0-9]{1,18})"
@@ -94,6 +102,20 @@ FORMS = (
         "",
         re.compile(rf"\bactive (?P<used>{_N}), maxActive (?P<allowed>{_N})"),
     ),
+    Form("count", "connections of the pool", "", re.compile(rf"\bpool full \((?P<used>{_N}) >= (?P<allowed>{_N})\)")),
+    Form(
+        "count",
+        "connections of the pool",
+        "",
+        re.compile(rf"\bMaxOpenConnections:(?P<allowed>{_N}) OpenConnections:[0-9]+ InUse:(?P<used>{_N}) Idle:"),
+    ),
+    Form(
+        "count",
+        "threads that the pool keeps ready",
+        "",
+        re.compile(rf"\b(?:WORKER|IOCP): \(Busy=(?P<used>{_N}),Free=[0-9]+,Min=(?P<allowed>{_N}),Max="),
+        TWICE,
+    ),
     Form(
         "count",
         "threads of the pool",
@@ -107,6 +129,7 @@ FORMS = (
 SHAPE = (
     r"(?i)\bused[:=] ?[0-9]+,? allowed|memory: usage [0-9]+kB|larger than the limit of \[|\bfull\b[ !]*\([0-9]+/[0-9]+\)"
     r"|active=[0-9]+, idle=[0-9]+, waiting=|\bbusy:[0-9]+; idle:|\bmaxActive [0-9]|active threads = [0-9]"
+    r"|\bpool full \([0-9]+ >= |\bInUse:[0-9]|\(Busy=[0-9]"
 )
 
 
@@ -118,11 +141,12 @@ class Full:
     used: float
     allowed: float
     waiting: float | None
+    from_part: float
 
     @property
     def stands_out(self) -> bool:
         """Return whether it is nearly used up or waited for."""
-        return self.used >= NEAR * self.allowed or bool(self.waiting)
+        return self.used >= self.from_part * self.allowed or bool(self.waiting)
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -136,13 +160,15 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _full(form: Form, row: dict[str, Any]) -> Full | None:
-    found = form.pattern.search(str(row["text"])[:LONGEST])
-    if found is None:
-        return None
-    named = found.groupdict()
-    used, allowed = float(named["used"]), float(named["allowed"])
-    waiting = float(named["waiting"]) if named.get("waiting") else None
-    return Full(row, used, allowed, waiting) if allowed > 0 else None
+    """Return what a line of this form says; of several pools in one line the fullest."""
+    told: list[Full] = []
+    for found in form.pattern.finditer(str(row["text"])[:LONGEST]):
+        named = found.groupdict()
+        used, allowed = float(named["used"]), float(named["allowed"])
+        waiting = float(named["waiting"]) if named.get("waiting") else None
+        if allowed > 0:
+            told.append(Full(row, used, allowed, waiting, form.from_part))
+    return max(told, key=lambda full: full.used / full.allowed, default=None)
 
 
 def _sighting(form: Form, lines: list[Full]) -> Iterator[Sighting]:

@@ -34,6 +34,9 @@ OBSERVER = Observer(
 LEAST = 5
 """Minimum number of requests of a server for a middle one."""
 
+LEAST_LONG = 2
+"""The same of requests that the server answered late, each of them after `LONG_S`: people paste the slow lines of a log."""
+
 CITED = 5
 """Number of requests near the middle one that are cited."""
 
@@ -82,7 +85,7 @@ SHAPES = (
         1e-3,
     ),
     Shape(
-        r" [0-9.a-f:\[\]]+:[0-9]+ ([0-9.a-f:\[\]]+:[0-9]+) (-?[0-9]+(?:\.[0-9]+)?) (-?[0-9]+\.[0-9]+) (-?[0-9]+\.[0-9]+) [0-9]{3} ",
+        r" [0-9.a-f:\[\]]+:[0-9]+ ([0-9.a-f:\[\]]+:[0-9]+) (-?[0-9]+(?:\.[0-9]+)?) (-?[0-9]+(?:\.[0-9]+)?) (-?[0-9]+(?:\.[0-9]+)?) [0-9]{3} ",
         ("in the load balancer", ANSWERING, "sending the answer on"),
         1.0,
         whole=False,
@@ -120,15 +123,17 @@ def _requests(case: CaseTables, shape: Shape) -> Iterator[Sighting]:
     )  # fmt: skip
     groups = (
         rows.group_by(*PLACE_COLUMNS, "server")
-        .agg(pl.len().alias("n"), pl.col("whole", *names).median())
-        .filter((pl.col("n") >= LEAST) & (pl.col("whole") >= FELT_S))
+        .agg(pl.len().alias("n"), pl.col("whole").min().alias("least"), pl.col("whole", *names).median())
+        .filter((pl.col("n") >= LEAST) | ((pl.col("n") >= LEAST_LONG) & (pl.col("least") >= LONG_S)))
+        .filter(pl.col("whole") >= FELT_S)
         .top_k(MOST, by="whole")
         .collect(engine="streaming")
     )
     for row in groups.sort("whole", "server", descending=[True, False]).iter_rows(named=True):
         best = max(names, key=lambda name: row[name])
         words = shape.parts[names.index(best)]
-        if words is not None and row[best] >= HALF * row["whole"]:
+        few = row["n"] < LEAST and words != ANSWERING  # of requests in a queue `_long` tells fewer
+        if words is not None and row[best] >= HALF * row["whole"] and not few:
             yield _sighting(row, words, row[best], _near(rows, row, best))
 
 
@@ -162,7 +167,11 @@ def _sighting(row: Mapping[str, Any], words: str, seconds: float, near: Mapping[
         share=min(1.0, seconds / whole),
         of_s=whole,
         n=row["n"],
-        seen=({"event": "proxy-queue"},) if words == QUEUED else (),
+        seen=({"event": "proxy-queue"},)
+        if words == QUEUED
+        else ({"event": "server-answers-late"},)
+        if words == ANSWERING and seconds >= LONG_S
+        else (),
     )
 
 

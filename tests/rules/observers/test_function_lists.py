@@ -171,17 +171,6 @@ def test_half_of_what_gprof_or_callgrind_counts_is_what_a_program_computes(pct: 
     assert [{"event": "function-owns-computing"} in one.seen for one in listed] == [owns] * 2
 
 
-@pytest.mark.parametrize(("third", "told"), [("10.00", True), ("9.00", False)])
-def test_several_functions_of_the_program_own_what_it_computes_together(third: str, told: bool) -> None:
-    cells = (
-        ("24.00", "2.40", "2.40", "9", "0.2", "0.2", "count_stock"), ("19.00", "4.30", "1.90", "9", "0.2", "0.2", "sort_shelf"),
-        (third, "5.30", "1.00", "9", "0.1", "0.1", "print_till"),
-    )  # fmt: skip
-    several = [one for one in made(GPROF, *cells) if one.subject == "functions of the program"]
-    assert [one.share for one in several] == ([pytest.approx(0.53)] if told else [])
-    assert [len(one.lines) for one in several] == [3] * told
-
-
 def test_functions_of_one_kind_add_up() -> None:
     """What the largest has with what it calls contains some of the others: the larger of both figures is the share."""
     cells = (
@@ -240,3 +229,38 @@ def test_waits_in_a_list_of_all_threads_are_idle() -> None:
         ("A.B.Price", False),
         ("System.Threading.Monitor.Wait", True),
     ]
+
+
+def test_several_functions_of_the_program_have_together_what_no_single_one_has() -> None:
+    rows = (
+        ("31.0", "3.10", "3.10", "9", "0.1", "0.1", "sort_till"),
+        ("22.0", "5.30", "2.20", "9", "0.1", "0.1", "sum_till"),
+    )
+    one = next(s for s in made(GPROF, *rows) if s.name == "work_pct")
+    assert (
+        one.headline
+        == "2 functions of the program have 53 % of what it computes together: sort_till 31 %, sum_till 22 %"
+    )
+    assert (one.seen, one.share) == (({"event": "functions-own-computing"},), 0.53)
+
+
+def test_few_functions_of_a_flat_profile_and_a_short_run_are_no_sum() -> None:
+    assert not [
+        s
+        for s in made(
+            GPROF, ("24.0", "2.4", "2.4", "9", "0.1", "0.1", "a"), ("20.0", "4.4", "2.0", "9", "0.1", "0.1", "b")
+        )
+        if s.name == "work_pct"
+    ]
+    assert not [
+        s
+        for s in made(
+            GPROF, ("40.0", "0.4", "0.4", "9", "0.1", "0.1", "a"), ("30.0", "0.7", "0.3", "9", "0.1", "0.1", "b")
+        )
+        if s.name == "work_pct"
+    ]
+
+
+def test_a_flat_profile_of_async_profiler_is_a_list_of_functions() -> None:
+    (one,) = made(["ns", "percent", "samples", "top"], ("9100200300", "61.30%", "910", "com.till.Rules.match"))
+    assert one.headline == "com.till.Rules.match itself has 61.3 % of the samples (9.100s)"

@@ -52,6 +52,17 @@ def logged(*texts: str) -> list[Sighting]:
             "8 of 8 threads of the pool are taken, and 200 tasks wait",
             200,
         ),
+        ("launch_new_connection: pool full (25 >= 25)", "25 of 25 connections of the pool are taken", 25),
+        (
+            "{MaxOpenConnections:12 OpenConnections:12 InUse:12 Idle:0 WaitCount:7}",
+            "12 of 12 connections of the pool are taken",
+            12,
+        ),
+        (
+            "IOCP: (Busy=1,Free=999,Min=1,Max=1000), WORKER: (Busy=90,Free=32677,Min=8,Max=32767)",
+            "90 of 8 threads that the pool keeps ready are taken",
+            90,
+        ),
     ],
 )
 def test_a_line_says_what_is_full(text: str, says: str, value: float) -> None:
@@ -75,6 +86,8 @@ def test_the_fullest_of_several_is_told() -> None:
         "stats (total=9, active=2, idle=7, waiting=0)",
         "Memory used:100 allowed:4000",
         "active 5, maxActive 50",
+        "{MaxOpenConnections:12 OpenConnections:3 InUse:3 Idle:0 WaitCount:0}",
+        "IOCP: (Busy=0,Free=1000,Min=8,Max=1000), WORKER: (Busy=9,Free=32758,Min=8,Max=32767)",
         "pool size = 8, active threads = 1, queued tasks = 0",
         "the disk is full (3/4)",
         "Memory used:5 allowed:0",

@@ -36,6 +36,12 @@ def test_the_queue_holds_the_middle_request() -> None:
         ([http(0, 5, 200, 206)] * 5, "waiting for the server's answer"),
         ([http(0, 300, 20, 321)] * 5, "connecting to the server"),
         ([http(0, 300, 20, 321)] * 4, None),
+        ([http(0, 2, 2000, 2002)] * 2, "waiting for the server's answer"),
+        ([http(0, 2, 2000, 2002)], None),
+        (
+            ["h2 2025-07-01T10:00:00.1Z app/lb/1f 192.0.2.8:4711 198.51.100.2:443 0.000 30.001 -1 504 - 34 366"] * 2,
+            "waiting for the server's answer",
+        ),
         ([http(60, 5, 30, 99)] * 5, None),
         ([http(-1, -1, -1, 300)] * 5, None),
         (["web pool/s1 900/4/1000 5120 -- 3/3/2/1/0 0/7"] * 5, "in the proxy's queue"),

@@ -24,6 +24,7 @@ from parsers.formats.general.text.certificate_lines import validity
 from parsers.formats.general.text.database_lines import announces_message, severity_of_database
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
+from parsers.formats.general.text.json_entries import entry_of
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
 from parsers.formats.general.text.proc_lines import DOTNET, LINES, QUEUES, counted
@@ -179,7 +180,7 @@ class Paragraphs:
         ):
             return
         stamp = stamp_of(line)
-        if self._is_request(no, line, stamp):
+        if self._is_request(no, line, stamp) or ('{"' in line[:COMMAND] and self._is_entry(no, line)):
             return
         if (
             stamp
@@ -783,6 +784,8 @@ class Paragraphs:
             self.state["fields"] = names
             self.read.append(no)
             return True
+        if stamp is None and "fields" in self.state and "\t" in line:
+            stamp = stamp_of(line.replace("\t", " ", 1))
         if stamp is None or (held := self.state.get("fields")) is None or len(line) > LONGEST * 10:
             return False
         if (request := request_of(held, line)) is None:
@@ -791,6 +794,16 @@ class Paragraphs:
         asked, elapsed, answered = request
         found = {"severity": None, "code": None, "text": stamp.rest, "op": asked, "elapsed_s": elapsed, "ok": answered}
         self._add("logs", no, t_local=self._time(stamp.clock, stamp.t, no), source="text", **found)
+        return True
+
+    def _is_entry(self, no: int, line: str) -> bool:
+        """Read an entry of a JSON log; return whether the line is one."""
+        if self.state.get("advice") or QUOTED.match(line) or (entry := entry_of(line)) is None:
+            return False
+        self._decide()
+        stamp = entry.stamp
+        now = self._time(stamp.clock, stamp.t, no) if stamp else self.state.get("now")
+        self._log(no, now, entry.text, entry.severity)
         return True
 
     def _is_performance_counter(self, no: int, line: str) -> bool:

@@ -1,6 +1,6 @@
 """Lists of functions of a profile: pprof (Go, gperftools with a heading), cProfile and profile of Python, node --prof of V8,
 stackprof of Ruby, gprof, callgrind_annotate, ltrace -c, py-spy top, rbspy, dotnet-trace report topN; classes of a heap
-(jmap -histo of Java, dumpheap -stat of .NET); processes of Erlang (etop).
+(jmap -histo of Java, dumpheap -stat of .NET); processes of Erlang (etop); flat profiles of async-profiler.
 
 Function names contain blanks and stand right after a number, and some cells are empty, so neither blanks nor the
 positions of the headings show where a cell ends: each list has a grammar of its own.
@@ -28,6 +28,7 @@ RBSPY = ("% self", "% total", "name")
 DOTNET_TRACE = ("Functions", "Inclusive", "Exclusive")
 HISTOGRAM = ("num", "#instances", "#bytes", "class name")
 DUMPHEAP = ("MT", "Count", "TotalSize", "Class Name")
+ASYNC = ("ns", "percent", "samples", "top")
 ETOP = ("Pid", "Name or Initial Func", "Time", "Reds", "Memory", "MsgQ", "Current Function")
 
 _AMOUNT = r"-?[0-9]{1,12}(?:\.[0-9]{1,9})?(?:[a-zA-Zµ]{1,5})?"
@@ -68,6 +69,7 @@ _SHAPES = {
         r"[ \t]*(<[0-9.]{1,40}>|\S{1,40}:<[0-9.]{1,40}>)[ \t]+(\S{1,80})[ \t]+(\S{1,20})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})"
         r"[ \t]+(\S{1,120})[ \t]*"
     ),
+    ASYNC: re.compile(rf"[ \t]*([0-9]{{1,18}})[ \t]+({_PCT})[ \t]+([0-9]{{1,12}})[ \t]+(\S.{{0,1000}}?)[ \t]*"),
     TICKS_OF_PARENT: re.compile(rf"[ \t]*([0-9]{{1,12}})[ \t]+({_PCT})[ ]{{2}}([ ]{{0,200}}\S.{{0,1000}}?)[ \t]*"),
 }
 _HEADS: dict[str, tuple[str, ...]] = {
@@ -81,11 +83,11 @@ _HEADS: dict[str, tuple[str, ...]] = {
     **{
         " ".join(shape): shape
         for shape in (
-            CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT, STACKPROF, CALLGRIND, HISTOGRAM, DUMPHEAP, ETOP, LTRACE, PY_SPY, RBSPY
+            CPROFILE, TICKS, TICKS_OF_CPP, TICKS_OF_PARENT, STACKPROF, CALLGRIND, HISTOGRAM, DUMPHEAP, ETOP, LTRACE, PY_SPY, RBSPY, ASYNC
         )
     },
 }  # fmt: skip
-_FIRST = ("flat", "ncalls", "ticks", "TOTAL", "num", "MT", "Pid", "time ", "Ir ", "% ", "%Own", "Top ")
+_FIRST = ("flat", "ncalls", "ticks", "TOTAL", "num", "MT", "Pid", "time ", "Ir ", "% ", "%Own", "Top ", "ns ")
 _TOP_OF_DOTNET = re.compile(r"Top [0-9]{1,4} Functions \((?:Exclusive|Inclusive)\)[ \t]+Inclusive[ \t]+Exclusive")
 
 
@@ -139,6 +141,8 @@ def cells_of(heading: Sequence[str], line: str) -> list[str] | None:
     (['41020', '61.5%', '', 'Shared libraries'], ['90', '50.0%', '  LazyCompile: *f /a.js:1:2'])
     >>> cells_of(HISTOGRAM, "   1:   9000   720000  [B (java.base@17.0.2)"), cells_of(DUMPHEAP, "7ffd10a0b0c0 1,200 96,000 System.String")
     (['1', '9000', '720000', '[B (java.base@17.0.2)'], ['7ffd10a0b0c0', '1,200', '96,000', 'System.String'])
+    >>> cells_of(ASYNC, "  9100200300   61.30%      910  java.util.HashMap.getNode")
+    ['9100200300', '61.30%', '910', 'java.util.HashMap.getNode']
     >>> cells_of(STACKPROF, " 501  (60.1%)   400  (48.0%)   A::B#c"), cells_of(ETOP, "<0.9.0>  logger '-' 12 3400  70000 gen_server:loop/7")[5]
     (['501', '60.1%', '400', '48.0%', 'A::B#c'], '70000')
     """

@@ -24,7 +24,7 @@ _EXCEPTION = re.compile(
     r"(?:(?P<says>: \S.*| \(.*\).*)|:?)"
 )
 _FATAL = re.compile(
-    r"(?:\S{1,120}: )?(?i:fatal error): .+"
+    r"(?:PHP |\S{1,120}: )?(?i:fatal error): .+"
     r"|panic: .+"
     r"|thread '[^']{1,80}' (?:\([0-9]+\) )?panicked at .+"
     r"|Fatal Python error: .+"
@@ -40,9 +40,12 @@ _FAILED = re.compile(
     r"|FAILED: .+|FAILURE: Build failed.*|> Task \S+ FAILED"
     r"|#[0-9]{1,4} ERROR: .+"
     r"|DAMN ! worker .+"
+    r"|-{1,3}[ \t]{1,8}(?:FetchError|VCL_Error)[ \t]{1,12}.+"
+    r"|[ \t]*(?:<\?xml[^>]{1,80}\?>)?<Error><Code>[A-Za-z]{3,80}</Code>.*"
     r"|\*\*\* uWSGI listen queue of socket .+ full !!! \(.+"
     r"|(?:Error response from daemon|ERROR|error): Get \"https?://[^\"]{1,300}\": .+"
     r"|Timeout \([0-9:.]{5,20}\)!"
+    r"|(?:[\w.:]{1,120}: )?(?:Timed? ?[Oo]ut) (?:performing|awaiting|expired|exceeded|occurred|waiting for|while waiting|after [0-9]).*"
     r"|\[[0-9]{1,10}\] ! .+"
 )
 _WARNED = re.compile(r"\(node:[0-9]{1,10}\) (?:\[[A-Z0-9_]{3,40}\] )?(?:[A-Za-z]{0,60}Warning): .+")
@@ -80,11 +83,18 @@ _WHY = re.compile(
     r"|unable to|overload(?:ed)?|throttl(?:ed|ing)|deadlock|exhausted|denied|no space|out of memory|not available|circuit.?breaker|unhealthy)\b"
 )
 
+_LEVELLED = re.compile(
+    r"[ \t]{0,4}(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|SEVERE|CRITICAL|FATAL)[ \t]{1,8}"
+    r"(?:\[[^\]]{1,200}\]|\([^)]{1,200}\)|[A-Za-z_][\w$]{0,60}(?:(?:\.|::|/)[\w$]{1,80}){1,10})[ \t:].+"
+)
+"""An entry of a log that begins with its severity and the name of a logger, a thread or a class, and has no stamp."""
+
 _COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
 """A line of HotSpot with decorations of which none is a time (`-Xlog:gc*:::tags`)."""
 
 _MAYBE = re.compile(
-    r"\] ! |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|GC\("
+    r"\] ! |^[ \t]{0,4}(?:TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|SEVERE|CRITICAL|FATAL)"
+    r"|Timed [Oo]ut |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|FetchE|VCL_E|GC\("
     r"|HEALTH_|\[WRN\]|are blocked > |have slow req|^[ \t]*(?:pg|osd|mds)[ .]"
     r"|!!! \(|Warning[ \t]|HTTP/[0-9]|An error occurred \(|- Quota '|\"https?://|rpc error:"
     r"|_exception|\"(?i:reason|error|errors|message|details?|error_description|cause|fault|errmsg)\"[ \t]?:"
@@ -111,6 +121,12 @@ def severity_of_program(line: str) -> str | None:
     ('warning', 'error')
     >>> severity_of_program('*** uWSGI listen queue of socket ":8000" (fd: 3) full !!! (65/64) ***')
     'error'
+    >>> severity_of_program("WARN  [c.acme.Pool] (worker-3) late"), severity_of_program("ERROR 7"), severity_of_program("INFO about this")
+    ('WARN', None, None)
+    >>> severity_of_program("-   FetchError     first byte timeout"), severity_of_program("PHP Fatal error:  Out of memory")
+    ('error', 'fatal')
+    >>> severity_of_program("Timeout performing GET user:7, inst: 1"), severity_of_program("Timeout: 30")
+    ('error', None)
     >>> severity_of_program("HTTP/1.1 200 OK"), severity_of_program("Warning signs were seen before"), severity_of_program("Warning  This is late")
     (None, None, None)
     >>> severity_of_program('    "[shard_lock_exception] rejected: lock is held"')
@@ -127,6 +143,8 @@ def severity_of_program(line: str) -> str | None:
         return "error"
     if _WARNED.fullmatch(text) or _EVENT.fullmatch(text):
         return "warning"
+    if found := _LEVELLED.fullmatch(text):
+        return found["level"]
     if _COLLECTOR.fullmatch(text):
         return "info"
     if found := _CEPH.fullmatch(text):

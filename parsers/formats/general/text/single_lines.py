@@ -15,6 +15,8 @@ _CLOCK = r"(?P<h>[0-2]?[0-9]):(?P<mi>[0-5][0-9])(?::(?P<s>[0-6][0-9])(?:[.,](?P<
 _ZONE = r"(?: ?(?P<zone>Z\b|UTC\b|GMT\b|[+-][0-9]{2}:?[0-9]{2}\b))?"
 _END = r"[\])>]?(?=[\s,;:|\])-]|$)"
 _SECONDS = r"(?P<h>[0-2][0-9]):(?P<mi>[0-5][0-9]):(?P<s>[0-6][0-9])(?:[.,](?P<f>[0-9]{1,9}))?"
+_WEEKDAY = r"[^\W\d_]{1,5}\.?,?"
+"""Day of the week in any language, whole or short: Mon, Mo, lun., пн."""
 _HALF_DAY = _SECONDS.replace("[0-2][0-9]", "[01]?[0-9]")
 STAMPS = tuple(
     re.compile(pattern)
@@ -22,7 +24,7 @@ STAMPS = tuple(
         r"(?P<y>(?:19|20)[0-9]{2})-(?P<mo>[01][0-9])-(?P<d>[0-3][0-9])-(?P<h>[0-2][0-9])\.(?P<mi>[0-5][0-9])\.(?P<s>[0-6][0-9])"
         r"\.(?P<f>[0-9]{6})[+-][0-9]{3}(?= )",
         rf"(?:--|[\[(<])?(?P<y>(?:19|20)[0-9]{{2}})[-/.](?P<mo>[01]?[0-9])[-/.](?P<d>[0-3]?[0-9])[T_ ] ?{_CLOCK}{_ZONE}{_END}",
-        rf"[\[(<]?(?:[A-Z][a-z]{{2}},? )?(?P<mo>[A-Z][a-z]{{2}}) +(?P<d>[0-9]{{1,2}}) {_SECONDS}(?: (?P<zone>[A-Z]{{3,4}}))?"
+        rf"[\[(<]?(?:{_WEEKDAY} )?(?P<mo>[^\W\d_]{{3,5}}\.?) +(?P<d>[0-9]{{1,2}}) {_SECONDS}(?: (?P<zone>[A-Z]{{3,4}}))?"
         rf" (?P<y>(?:19|20)[0-9]{{2}}){_END}",
         rf"(?:\S+ \S+ \S+ |[\w.:\[\]-]+ )?\[(?P<d>[0-9]{{2}})/(?P<mo>[A-Z][a-z]{{2}})/(?P<y>[0-9]{{4}}):{_SECONDS}{_ZONE}\]",
         rf"[\[(<]?(?P<d>[0-3]?[0-9])\.(?P<mo>[01]?[0-9])\.(?P<y>(?:19|20)[0-9]{{2}}),? {_CLOCK}{_ZONE}{_END}",
@@ -33,6 +35,8 @@ STAMPS = tuple(
         rf"[\[(<]?(?:(?P<mo>[A-Z][a-z]{{2}}) (?P<d>[0-9]{{1,2}}), |(?P<m2>[01]?[0-9])/(?P<d2>[0-3]?[0-9])/)(?P<y>(?:19|20)[0-9]{{2}}),? {_HALF_DAY}"
         rf" (?P<half>[AP])M{_END}",
         rf"[A-Z], \[(?P<y>(?:19|20)[0-9]{{2}})-(?P<mo>[01][0-9])-(?P<d>[0-3][0-9])T{_SECONDS}(?: #[0-9]{{1,10}})?\]",
+        r"\[(?P<m2>[01]?[0-9])/(?P<d2>[0-3]?[0-9])/(?P<yy>[0-9]{2}) (?P<h>[0-2]?[0-9]):(?P<mi>[0-5][0-9]):(?P<s>[0-6][0-9]):(?P<f>[0-9]{3})"
+        r" (?:UTC|GMT|[A-Z]{2,5})\]",
         rf"[\[(<]?{_SECONDS}{_END}",
         rf"[IWEFD](?P<y>(?:19|20)[0-9]{{2}})(?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)",
         rf"[IWEFD](?P<yy>[0-9]{{2}})(?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)",
@@ -42,7 +46,7 @@ STAMPS = tuple(
 )
 MAYBE_STAMPED = re.compile(
     r"[IWEFD](?:[0-9]{6}|(?:19|20)[0-9]{6}) |[A-Z], \[|[0-9]{1,10}:[XCSM] "
-    r"|(?:--|[\[(<])?(?:[0-9]{1,4}[-/.:]|[0-9]{1,2} [A-Z]|(?:19|20)[0-9]{6}T|[A-Z][a-z]{2},? |1[0-9]{9})"
+    r"|(?:--|[\[(<])?(?:[0-9]{1,4}[-/.:]|[0-9]{1,2} [A-Z]|(?:19|20)[0-9]{6}T|[^\W\d_]{1,5}\.?,? {1,2}(?:[^\W\d_]{3,5}\.? {1,2})?[0-9]|1[0-9]{9})"
     r"|\S+ \S+ \S+ \[[0-9]{2}/|[\w.:\[\]-]+ \[[0-9]{2}/"
 )
 _YEARLESS = (
@@ -56,10 +60,11 @@ _BEFORE = re.compile(
     r"(?P<who>[A-Za-z][\w.-]{0,60} {1,30}\| {1,4})?"
     r"(?:(?P<level>\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|SEVERE|CRITICAL|FATAL|debug|info|notice|warn|warning|error|fatal)\]?:?"
     r" {1,8}(?:\[[^\]]{1,120}\]:? {1,8})?)|[0-9]{1,10}:[A-Z] |\[[0-9]{1,10}\] | {4}(?=20[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9:]{8} \[[A-Z]{3,5}\] )"
-    r"|(?:[0-9]{2}:){1,2}[0-9]{4}:[0-9]{5}:[0-9]{5}:)?"
+    r"|\[ [A-Z] (?=20[0-9]{2}-)|(?:https?|h2|grpcs|wss?) (?=20[0-9]{2}-)|(?:[0-9]{2}:){1,2}[0-9]{4}:[0-9]{5}:[0-9]{5}:)?"
 )
 """What stands before a stamp: a container (docker compose), a severity and a thread (logback, as Cassandra has it), or only
-four blanks (Consul, Nomad) or the numbers of a process: of Redis (`7:M`), of NATS (`[7]`), of a thread of Sybase (`00:0002:00000:00007:`)."""
+four blanks (Consul, Nomad), the severity (Passenger), the protocol (load balancers of AWS) or the numbers of a process: of
+Redis (`7:M`), of NATS (`[7]`), of a thread of Sybase (`00:0002:00000:00007:`)."""
 _UPTIME = re.compile(r"(?:(?:[\w.-]{1,60} )?kernel: )?\[ *(?P<t>[0-9]{1,9}\.[0-9]{1,9})s?\](?=[\s\[]|$)")
 """Seconds since the start: of the kernel, of a run-time's log."""
 _RUNTIME = re.compile(
@@ -97,6 +102,10 @@ def stamp_of(line: str) -> Stamp | None:
 
     >>> stamp_of("2024-01-02T03:04:05Z started"), stamp_of("[03:04:05,5] x").t, stamp_of("12 rows")
     (Stamp(clock='wall-utc', t=1704164645.0, rest='started'), 11045.5, None)
+    >>> stamp_of("[Di Mär  2 03:04:05 2021] sdb: late").rest, stamp_of("[ven. août 27 03:04:05 2021] sdb: late").rest
+    ('sdb: late', 'sdb: late')
+    >>> [stamp_of(line).rest for line in ("[1/2/24 3:04:05:678 CET] 0000002a Monitor W late", "[ W 2024-01-02 03:04:05.25 7/T1 a.cpp:9 ]: full")]
+    ['0000002a Monitor W late', '7/T1 a.cpp:9 ]: full']
     >>> stamp_of("192.0.2.7 [02/Jan/2024:03:04:05.250] web pool/s1 0/0/1/2/3 200 9 0/0").rest
     'web pool/s1 0/0/1/2/3 200 9 0/0'
     >>> [stamp_of(line).rest for line in ("7:M 02 Jan 2024 03:04:05.250 * Ready", "02-Jan-2024 03:04:05.250 INFO up", "1/2/2024 3:04:05 PM up")]
@@ -133,8 +142,8 @@ def _first_stamp(line: str) -> Stamp | None:
     if part.get("y") is None and part.get("yy") is None:
         at = wall_seconds(1970, 1, 1, *clock) if clock[0] < 24 else None
         return None if at is None else Stamp("time-of-day", at, rest)
-    number, year = month(part["mo"] or part["m2"]), int(part.get("y") or f"20{part['yy']}")
-    day = int(part["d"] or part["d2"])
+    number, year = month(part.get("mo") or part["m2"]), int(part.get("y") or f"20{part['yy']}")
+    day = int(part.get("d") or part["d2"])
     at = wall_seconds(year, number, day, *clock) if number and clock[0] < 24 else None
     if at is None:
         return None

@@ -1,30 +1,33 @@
-"""Read requests in IIS logs (W3C Extended Log File Format), whose line `#Fields:` names the fields.
+"""Read requests in logs of the W3C Extended Log File Format, whose line `#Fields:` names the fields: IIS and CloudFront.
 
-Only logs with the field sc-win32-status are read, because only IIS has it: other servers print time-taken in seconds,
-IIS in milliseconds.
+The unit of time-taken depends on who writes: milliseconds if there is sc-win32-status, which only IIS has; seconds if there is
+x-edge-location, which only CloudFront has. Logs without either are not read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 HEAD = "#Fields: "
 OF_IIS = "sc-win32-status"
+OF_CLOUDFRONT = "x-edge-location"
+_FIGURE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 FAILED = 500
 """Lowest HTTP status that counts as a failure of the server."""
 
 
 def fields_of(line: str) -> list[str] | None:
-    """Return the field names in a line `#Fields:` of IIS; None for any other line.
+    """Return the field names in a line `#Fields:` of IIS or CloudFront; None for any other line.
 
     >>> fields_of("#Fields: date time cs-method sc-status sc-win32-status time-taken")
     ['date', 'time', 'cs-method', 'sc-status', 'sc-win32-status', 'time-taken']
-    >>> fields_of("#Fields: date time x-edge-location time-taken")
+    >>> fields_of("#Fields: date time cs-uri-stem time-taken")
     """
     if not line.startswith(HEAD):
         return None
     names = line.removeprefix(HEAD).split()
-    return names if OF_IIS in names and "time-taken" in names else None
+    return names if (OF_IIS in names or OF_CLOUDFRONT in names) and "time-taken" in names else None
 
 
 def request_of(names: Sequence[str], line: str) -> tuple[str, float, bool] | None:
@@ -32,13 +35,19 @@ def request_of(names: Sequence[str], line: str) -> tuple[str, float, bool] | Non
 
     >>> request_of(["date", "time", "cs-method", "cs-uri-stem", "sc-status", "time-taken"], "2024-01-02 03:04:05 GET /a 200 1250")
     ('GET /a', 1.25, True)
+    >>> request_of(["date", "time", "x-edge-location", "cs-method", "cs-uri-stem", "sc-status", "time-taken"], "2024-01-02 03:04:05 AMS1 GET /a 504 30.5")
+    ('GET /a', 30.5, False)
     """
-    cells = line.split()
+    cells = line.split("\t") if "\t" in line else line.split()
     if len(cells) != len(names):
         return None
     row = dict(zip(names, cells, strict=True))
     taken, status = row["time-taken"], row.get("sc-status", "")
-    if not (taken.isascii() and taken.isdigit()):
+    if not _FIGURE.fullmatch(taken):
         return None
     asked = " ".join(row[n] for n in ("cs-method", "cs-uri-stem") if n in row)
-    return asked, int(taken) / 1e3, not (status.isascii() and status.isdigit() and int(status) >= FAILED)
+    return (
+        asked,
+        float(taken) / (1.0 if OF_CLOUDFRONT in row else 1e3),
+        not (status.isascii() and status.isdigit() and int(status) >= FAILED),
+    )

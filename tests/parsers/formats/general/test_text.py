@@ -755,3 +755,57 @@ memory resource limit alarm set on node rabbit@mq1.
     times = [r["t_local"] for r in rows]
     assert [t - times[0] for t in times[1:3]] == [181.0, 241.25]
     assert times[3] is None, "there is no such day"
+
+
+@pytest.mark.parametrize(
+    ("line", "severity", "said"),
+    [
+        (
+            'store-2  | {"level":"error","ts":"2024-02-03T04:05:06Z","msg":"write refused","error":"quota of 2 GB is used"}',
+            "ERROR",
+            "write refused error=quota of 2 GB is used",
+        ),
+        (
+            '{"s":"I","ctx":"c7","msg":"Slow query","attr":{"ns":"till.items","planSummary":"COLLSCAN","durationMillis":5123,"locks":{"Gl',
+            "INFO",
+            "Slow query ns=till.items planSummary=COLLSCAN durationMillis=5123",
+        ),
+        ('till_1 | {"level":50,"time":1706933106000,"message":"no answer","url":"/items"}', "ERROR", "no answer url=/items"),
+    ],
+)
+def test_an_entry_of_a_json_log_is_read_behind_a_name_and_where_it_is_cut(line, severity, said):
+    (row,) = tables_of(f"a heading that nobody knows\n\n{line}\n")["logs"]
+    assert (row["severity"], row["text"], row["line_no"]) == (severity, said, 3)
+
+
+def test_a_json_object_without_a_message_is_no_entry_of_a_log():
+    assert "logs" not in tables_of('web-1 | {"port": 81, "name": "x"}\n\nsize = 7\n')
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[Mo Sep 05 04:05:06 2022] sdc: late",
+        "[sam. févr. 04 04:05:06 2023] sdc: late",
+        "[2/3/24 4:05:06:789 CET] 0000004f Pool E sdc: late",
+        "[ W 2024-02-03 04:05:06.7 9/T3 pool.cpp:7 ]: sdc: late",
+        "https 2024-02-03T04:05:06.700000Z app/till/1 192.0.2.1:4000 192.0.2.9:80 0.000 9.001 -1 504 - 1 2 sdc: late",
+    ],
+)
+def test_stamps_in_other_languages_and_behind_a_word_are_read(line):
+    rows = tables_of(f"{line}\n{line}\n")["logs"]
+    assert [str(row["text"]).endswith("sdc: late") for row in rows] == [True, True]
+    assert all(row["t_local"] is not None for row in rows)
+
+
+def test_requests_of_cloudfront_have_their_seconds():
+    fields = "date time x-edge-location cs-method cs-uri-stem sc-status x-edge-result-type time-taken"
+    rows = (
+        "2024-02-03\t04:05:06\tAMS1-C1\tGET\t/till\t504\tError\t29.5",
+        "2024-02-03\t04:05:07\tAMS1-C1\tGET\t/a\t200\tHit\t0.01",
+    )
+    made = tables_of("\n".join((f"#Fields: {fields}", *rows)))["logs"]
+    assert [(row["op"], row["elapsed_s"], row["ok"]) for row in made] == [
+        ("GET /till", 29.5, False),
+        ("GET /a", 0.01, True),
+    ]
