@@ -41,6 +41,9 @@ or of LATENCY LATEST is a line of a log with its elapsed time.
 A figure that a tool of Windows, macOS, BSD or HP-UX prints in one line (netstat -m, vmstat -z, lanadmin, LatencyMon,
 pathping, w32tm, pmset -g therm), or a tool of file servers, disks and adapters (nfsiostat, iostat -En, fcstat, vmstat
 -i, filemon), is a row under "system report"; a row of a list of Windows' events is a row of logs without a time.
+An entry of a JSON log (with `msg` or `message`) is a row of logs, also behind a container's name or where its end is cut
+off. Figures with labels in the format of Prometheus are counters of grp metrics, or metrics since the start, with the
+labels as item.
 Known gaps: tables without a heading; records of several lines other than stacks.
 """
 

@@ -25,6 +25,7 @@ from parsers.formats.general.text.database_lines import announces_message, sever
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.json_entries import entry_of
+from parsers.formats.general.text.metrics_lines import METRICS, exposed
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
 from parsers.formats.general.text.proc_lines import DOTNET, LINES, QUEUES, counted
@@ -755,7 +756,7 @@ class Paragraphs:
         ruled = filtered(line, of_filter)
         if ruled is None:
             ruled = queued(line, self.state.setdefault("queue", {}))
-        counts = ruled or counted(line) or [(COMMANDS, *field) for field in fielded(line)]
+        counts = ruled or counted(line) or [(COMMANDS, *field) for field in fielded(line)] or exposed(line)
         if not counts:
             if ruled is not None:
                 self._decide()
@@ -771,7 +772,7 @@ class Paragraphs:
                 "name": name,
                 "value": value,
                 "unit": None,
-                "mode": "level" if group in (LINES, QUEUES, BACKLOG, DOTNET) else "total",
+                "mode": "level" if group in (LINES, QUEUES, BACKLOG, DOTNET, METRICS) else "total",
             }
             sample = self._sample(f"{group} {item}", name)
             self._add("counters", no, t_local=now, sample=sample, **made)

@@ -40,6 +40,8 @@ _FAILED = re.compile(
     r"|FAILED: .+|FAILURE: Build failed.*|> Task \S+ FAILED"
     r"|#[0-9]{1,4} ERROR: .+"
     r"|DAMN ! worker .+"
+    r"|Transaction \(Process ID [0-9]{1,6}\) was deadlocked .+"
+    r"|(?:Memory|Recursion)Error"
     r"|-{1,3}[ \t]{1,8}(?:FetchError|VCL_Error)[ \t]{1,12}.+"
     r"|[ \t]*(?:<\?xml[^>]{1,80}\?>)?<Error><Code>[A-Za-z]{3,80}</Code>.*"
     r"|\*\*\* uWSGI listen queue of socket .+ full !!! \(.+"
@@ -94,7 +96,9 @@ _COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
 
 _MAYBE = re.compile(
     r"\] ! |^[ \t]{0,4}(?:TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|SEVERE|CRITICAL|FATAL)"
-    r"|Timed [Oo]ut |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN|FetchE|VCL_E|GC\("
+    r"|Timed [Oo]ut |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN"
+    r"|deadlocked"
+    r"|FetchE|VCL_E|GC\("
     r"|HEALTH_|\[WRN\]|are blocked > |have slow req|^[ \t]*(?:pg|osd|mds)[ .]"
     r"|!!! \(|Warning[ \t]|HTTP/[0-9]|An error occurred \(|- Quota '|\"https?://|rpc error:"
     r"|_exception|\"(?i:reason|error|errors|message|details?|error_description|cause|fault|errmsg)\"[ \t]?:"

@@ -770,7 +770,11 @@ memory resource limit alarm set on node rabbit@mq1.
             "INFO",
             "Slow query ns=till.items planSummary=COLLSCAN durationMillis=5123",
         ),
-        ('till_1 | {"level":50,"time":1706933106000,"message":"no answer","url":"/items"}', "ERROR", "no answer url=/items"),
+        (
+            'till_1 | {"level":50,"time":1706933106000,"message":"no answer","url":"/items"}',
+            "ERROR",
+            "no answer url=/items",
+        ),
     ],
 )
 def test_an_entry_of_a_json_log_is_read_behind_a_name_and_where_it_is_cut(line, severity, said):
@@ -808,4 +812,15 @@ def test_requests_of_cloudfront_have_their_seconds():
     assert [(row["op"], row["elapsed_s"], row["ok"]) for row in made] == [
         ("GET /till", 29.5, False),
         ("GET /a", 0.01, True),
+    ]
+
+
+def test_metrics_of_prometheus_are_counters_with_their_labels():
+    text = (
+        '# TYPE till_wait gauge\ntill_wait{shop="a",till="7",} 3.0\ntill_sales_total{shop="a"} 4.5e+3 1706933106000\n'
+    )
+    rows = tables_of(text)["counters"]
+    assert [(row["grp"], row["item"], row["name"], row["value"], row["mode"]) for row in rows] == [
+        ("metrics", 'shop="a",till="7"', "till_wait", 3.0, "level"),
+        ("metrics since the start", 'shop="a"', "till_sales_total", 4500.0, "total"),
     ]
