@@ -1,8 +1,9 @@
 """What the figures say that a program exposes of itself in the format of Prometheus.
 
 Standing out: a pool whose busy or active members have reached its maximum, with how many wait for one; open descriptors near their
-limit; a quarter or more of the periods of a group in which its processors were held back; a histogram of flushes of which a quarter
-took `FELT_S` or longer. Normal: below. Names are matched by their words (active, max, pending), so that any library's pool is read.
+limit; a fifth or more of the time in .NET's collector; a quarter or more of the periods of a group in which its processors were
+held back; a histogram of flushes of which a quarter took `FELT_S` or longer. Normal: below.
+Names are matched by their words (active, max, pending), so that any library's pool is read.
 Worked example: hikaricp_connections_active 10, _max 10, _pending 71: "10 of 10 hikaricp connections are taken, and 71 wait for one".
 Cost: one filter by shape over the counters, at most `MOST_ROWS` rows. Source: Prometheus documentation, Metric and label naming,
 Histograms; Micrometer and client libraries (hikaricp_*, jdbc_*, tomcat_threads_*, executor_*, go_sql_*, process_*); etcd
@@ -43,6 +44,12 @@ WAIT = ("pending", "waiting", "queued", "wait_queue")
 THREADS = re.compile(r"thread|worker|executor")
 CONNECTIONS = re.compile(r"connection|pool|jdbc|sql|datasource")
 FLUSH = re.compile(r"fsync|wal_sync|log_sync|disk_sync|backend_commit|flush_duration")
+COLLECTOR = r"^% [Tt]ime in GC\b"
+"""Part of its time that a program of .NET gave to its collector (dotnet-counters, performance counters)."""
+
+COLLECTED_PCT = 20.0
+"""Minimum percentage: a fifth of the time is felt."""
+
 LE = re.compile(r'(?:^|, ?)le="([0-9.e+-]+|\+Inf)"')
 
 Held = Mapping[str, dict[str, Any]]
@@ -52,7 +59,7 @@ Held = Mapping[str, dict[str, Any]]
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what is full, held back or late, the largest share first."""
     words = "|".join((*USED, *LIMIT, *WAIT, "bucket", "periods_total", "fds"))
-    shaped = pl.col("name").str.contains(rf"(?:^|_)(?:{words})(?:_|$)") & pl.col("value").is_finite()
+    shaped = pl.col("name").str.contains(rf"(?:^|_)(?:{words})(?:_|$)|{COLLECTOR}") & pl.col("value").is_finite()
     columns = [*PLACE_COLUMNS, "line_no", "item", "name", "value"]
     rows = case.scan("counters", columns, shaped).head(MOST_ROWS).collect(engine="streaming").sort("line_no")
     found: list[Sighting] = []
@@ -63,7 +70,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
                 continue
             groups.setdefault(str(row["item"] or ""), {})[str(row["name"])] = row
         for held in groups.values():
-            found += [*_pools(held), *_descriptors(held), *_throttled(held)]
+            found += [*_pools(held), *_descriptors(held), *_throttled(held), *_collector(held)]
         found += _flushes(part.filter(pl.col("name").str.ends_with("_bucket")).to_dicts())
     yield from sorted(found, key=lambda s: -(s.share or 0.0))
 
@@ -141,6 +148,21 @@ def _throttled(held: Held) -> Iterator[Sighting]:
         max(part, 0.5),
         {"event": "exposed-throttled"},
     )
+
+
+def _collector(held: Held) -> Iterator[Sighting]:
+    for name, row in held.items():
+        pct = row["value"]
+        if re.match(COLLECTOR, name) and COLLECTED_PCT <= pct <= 100:
+            yield _sighting(
+                [row],
+                "collector of .NET",
+                f"The program gave {figure(pct, '%')} of its time to its collector ({name})",
+                "collector_pct",
+                pct,
+                pct / 100,
+                {"event": "exposed-collector"},
+            )
 
 
 def _flushes(rows: list[dict[str, Any]]) -> Iterator[Sighting]:

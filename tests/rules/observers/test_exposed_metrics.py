@@ -65,3 +65,9 @@ def test_a_histogram_of_flushes_tells_how_many_were_late(quick: float, late: boo
     assert [one.headline for one in made] == (
         ["40 % of 1,000 flushes took longer than 64 ms (store_wal_fsync_duration_seconds)"] if late else []
     )
+
+
+@pytest.mark.parametrize(("pct", "told"), [(62, True), (4, False)])
+def test_the_part_of_the_collector_is_told_from_a_fifth(pct: float, told: bool) -> None:
+    made = metrics(("System.Runtime", "% Time in GC since last GC (%)", pct))
+    assert [one.value for one in made] == ([pct] if told else [])

@@ -235,7 +235,7 @@ COLON = re.compile(
 )
 ONE_WORD = re.compile(rf"[ \t]*(?P<name>{_WORD})[ \t]+(?P<value>{_NUMBER}(?: ?{_UNIT})?)")
 MANY_WORDS = re.compile(
-    rf"[ \t]*(?P<name>{_WORD}(?: [\w./()%#&-]+){{0,6}}?)(?: {{2,}}|\t+|[ ]?\.{{3,}}[ ]?)[ \t]*(?P<value>{_NUMBER}(?: ?{_UNIT})?)"
+    rf"[ \t]*(?P<name>(?:% )?{_WORD}(?: [\w./()%#&-]+){{0,6}}?)(?: {{2,}}|\t+|[ ]?\.{{3,}}[ ]?)[ \t]*(?P<value>{_NUMBER}(?: ?{_UNIT})?)"
 )
 PHRASE = re.compile(rf"(?P<name>{_WORD}(?: [\w./()%#&:-]+){{0,4}}?) +(?P<value>{_NUMBER}(?:%|{_UNIT}/s)?)")
 COUNT = re.compile(rf"(?P<value>{_NUMBER}) (?P<name>{_WORD}(?: [\w./()%-]+){{0,3}})")
@@ -389,6 +389,8 @@ def pairs_of(line: str) -> list[Pair]:
     [('Free buffers', 1024.0, None, False)]
     >>> [(p.name, p.value, p.setting) for p in pairs_of("max_connections = 100")]
     [('max_connections', '100', True)]
+    >>> [(p.name, p.num) for p in pairs_of("    % Time in GC since last GC (%)        9")]
+    [('% Time in GC since last GC (%)', 9.0)]
     >>> [(p.name, p.num) for p in pairs_of("cwnd:10 ssthresh:7 mss:1448")], pairs_of("please set swappiness = 10")
     ([('cwnd', 10.0), ('ssthresh', 7.0), ('mss', 1448.0)], [])
     >>> [(p.name, p.value) for p in (*pairs_of("envp[2]: MALLOC_ARENA_MAX=2"), *pairs_of('"LD_PRELOAD=libjemalloc.so.2",'))]
