@@ -43,6 +43,9 @@ WAIT = ("pending", "waiting", "queued", "wait_queue")
 
 THREADS = re.compile(r"thread|worker|executor")
 CONNECTIONS = re.compile(r"connection|pool|jdbc|sql|datasource")
+NEITHER = re.compile(r"memory|bytes|heap|cache|buffer")
+"""Words of pools of memory, of which a full one may be as it should."""
+
 FLUSH = re.compile(r"fsync|wal_sync|log_sync|disk_sync|backend_commit|flush_duration")
 COLLECTOR = r"^% [Tt]ime in GC\b"
 """Part of its time that a program of .NET gave to its collector (dotnet-counters, performance counters)."""
@@ -95,7 +98,7 @@ def _pools(held: Held) -> Iterator[Sighting]:
         stem = _stem(name, USED)
         kind = THREADS.search(name) or CONNECTIONS.search(name)
         limit = limits.get(stem or "")
-        if stem is None or kind is None or limit is None or _stem(name, LIMIT) is not None:
+        if stem is None or kind is None or limit is None or _stem(name, LIMIT) is not None or NEITHER.search(name):
             continue
         most, used = limit["value"], row["value"]
         if most <= 0 or used < FULL * most or used > 2 * most:

@@ -46,7 +46,8 @@ LONGEST = 4_000
 class Form:
     """A form of line: `used` and `allowed` are groups of its pattern, and `waiting` where it has one.
 
-    `from_part` is the part of what is allowed from which it stands out.
+    `from_part` is the part of what is allowed from which it stands out. `event` names it where all is used and the words
+    of the line say nothing without its figures.
     """
 
     unit: str
@@ -54,6 +55,7 @@ class Form:
     waits: str
     pattern: re.Pattern[str]
     from_part: float = NEAR
+    event: str | None = None
 
 
 _N = r"([0-9]{1,18})"
@@ -107,7 +109,10 @@ FORMS = (
         "count",
         "connections of the pool",
         "",
-        re.compile(rf"\bMaxOpenConnections:(?P<allowed>{_N}) OpenConnections:[0-9]+ InUse:(?P<used>{_N}) Idle:"),
+        re.compile(
+            rf"\bMaxOpenConnections:(?P<allowed>{_N}) OpenConnections:[0-9]+ InUse:(?P<used>{_N}) Idle:0 WaitCount:[1-9]"
+        ),
+        event="exposed-connections-full-waited",
     ),
     Form(
         "count",
@@ -201,5 +206,5 @@ def _sighting(form: Form, lines: list[Full]) -> Iterator[Sighting]:
         against_value=None if top.waiting else top.allowed,
         share=min(1.0, top.used / top.allowed),
         n=len(full),
-        seen=({"log": str(top.row["text"])},),
+        seen=({"event": form.event},) if form.event and top.used >= top.allowed else ({"log": str(top.row["text"])},),
     )

@@ -41,6 +41,7 @@ def test_names_of_several_libraries_are_understood() -> None:
         (("a", "till_connections_active", 24), ("a", "till_connections_max", 25), ("a", "till_connections_pending", 0)),
         (("a", "till_connections_active", 25), ("b", "till_connections_max", 25)),
         (("a", "till_requests_active", 25), ("a", "till_requests_max", 25)),
+        (("Eden", "jvm_memory_pool_bytes_used", 25), ("Eden", "jvm_memory_pool_bytes_max", 25)),
         (("", "process_open_fds", 900), ("", "process_max_fds", 1024)),
         (("c", "container_cpu_cfs_throttled_periods_total", 9), ("c", "container_cpu_cfs_periods_total", 1000)),
     ],

@@ -7,6 +7,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.log_limits import observe
 from rules.observers.observer import Sighting
+from rules.signatures.signatures import recognise
 
 
 def logged(*texts: str) -> list[Sighting]:
@@ -54,11 +55,6 @@ def logged(*texts: str) -> list[Sighting]:
         ),
         ("launch_new_connection: pool full (25 >= 25)", "25 of 25 connections of the pool are taken", 25),
         (
-            "{MaxOpenConnections:12 OpenConnections:12 InUse:12 Idle:0 WaitCount:7}",
-            "12 of 12 connections of the pool are taken",
-            12,
-        ),
-        (
             "IOCP: (Busy=1,Free=999,Min=1,Max=1000), WORKER: (Busy=90,Free=32677,Min=8,Max=32767)",
             "90 of 8 threads that the pool keeps ready are taken",
             90,
@@ -95,3 +91,9 @@ def test_the_fullest_of_several_is_told() -> None:
 )
 def test_a_line_with_room_left_says_nothing(text: str) -> None:
     assert logged(text) == []
+
+
+def test_a_pool_of_go_is_named_by_its_figures() -> None:
+    (made,) = logged("{MaxOpenConnections:12 OpenConnections:12 InUse:12 Idle:0 WaitCount:7}")
+    assert made.headline == "12 of 12 connections of the pool are taken"
+    assert [found.mechanism for found in recognise(**made.seen[0])] == ["pool-exhausted"]
