@@ -77,6 +77,12 @@ LOST = 0.05
 """Minimum part of the packets that is surely felt: TCP halves its pace at each loss."""
 
 
+WEAK_DBM = 82.0
+"""Signal below -82 dBm: what the slowest rate of a channel of 20 MHz needs (IEEE 802.11-2016, table 19-22)."""
+
+LEFT_OPEN = 1_000.0
+"""Minimum number of connections that only the peer closed: nearly all of the usual 1,024 descriptors."""
+
 A_FEW = 0.01
 """Minimum part of calls or packets that is worth a word."""
 
@@ -168,8 +174,28 @@ SAYS = {
         "The hypervisor reads {value} MB of guests back from its swap per second", 1.0, unit="MB"
     ),
     "hypervisor busy": Says("The processors of the hypervisor were {value} busy", 90.0, unit="%", share=0.9),
+    "weak signal": Says("The signal of {who} is at -{value} dBm", WEAK_DBM, unit=""),
+    "packets given up after many tries": Says("{who} gave up {value} packets after all its tries", 1_000.0, share=0.3),
+    "last handshake of a tunnel": Says(
+        "The last handshake with {who} was {value} ago, although packets are sent again and again", 600.0, unit="s"
+    ),
+    "processors of htop": Says("The {who} were {value} busy (htop)", 90.0, unit="%", share=0.9),
+    "sockets in CLOSE_WAIT": Says(
+        "{value} sockets stand in {who}: closed by the peer and not by the program", LEFT_OPEN, share=0.6
+    ),
+    "sockets in SYN_RECV": Says(
+        "{value} sockets stand in {who}: the last step of a connect is missing", 100.0, share=0.3
+    ),
+    "sockets in SYN_SENT": Says("{value} sockets stand in {who}: nobody has answered", 20.0, share=0.3),
+    "sockets in TIME_WAIT": Says("{value} sockets stand in {who}: ended, and kept for a while", 1_000.0, share=0.1),
 }
 """By what is counted. Bounds: memory_pressure(1)."""
+
+OMVS = "limit of z/OS UNIX"
+"""Beginning of the names of z/OS UNIX's limits."""
+
+FEW_PACKETS = 10.0
+"""Minimum number of packets from which their loss is a rate (`path_loss`)."""
 
 TABLES = ("proc table", "file table", "inod table", "mbuf clusters")
 
@@ -192,6 +218,16 @@ PARTS = {
     "ipc limit SEM": (FULL, "Of {limit} allowed, {used} are in use: {who}"),
     "rpc calls sent again": (LOST, "Of {limit} calls to file servers, {used} were sent again (retrans)"),
     "rpc calls that timed out": (LOST, "Of {limit} calls to file servers, {used} timed out"),
+    "connections that nginx closed at once": (
+        LOST,
+        "Of {limit} connections that nginx accepted, it closed {used} at once (accepts less handled)",
+    ),
+    "workers of Apache busy": (1.0, "Of {limit} workers of Apache, {used} are busy and none is idle"),
+    "queue of uWSGI": (FULL, "In the queue of uWSGI, which takes {limit} connections, {used} wait"),
+    "pings without an answer": (LOST, "Of {limit} pings to {who}, {used} were not answered"),
+    "memory of htop": (0.98, "Of {limit} bytes of memory, programs hold {used}"),
+    "swap of htop": (FULL, "Of {limit} bytes of swap, {used} are in use"),
+    "limit of z/OS UNIX": (FULL, "{who} is at {used}, its limit is {limit}"),
 }
 """What is compared with its own limit or whole: the part from which it stands out, and the sentence. Bounds: a processor slows down a few
 degrees before its critical temperature; nfsstat(1M), more than 5 % of calls."""
@@ -221,6 +257,8 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
         words = f"All {whole:,.0f} workers of {who} are busy"
         full = whole > 1 and used >= whole
         return _made(worst, counter, who, words, used, "count", OUTRIGHT, {"counter": counter}, 1) if full else None
+    if counter.startswith(OMVS):
+        counter = OMVS
     if counter in PARTS:
         return _against(counter, who, max(rows, key=_part))
     if counter == "lost on a link":
@@ -289,8 +327,10 @@ def _against(counter: str, who: str, row: dict[str, Any]) -> Sighting | None:
     if part < (A_FEW if least == LOST else least):
         return None
     used, limit = (float(cell) for cell in row["cells"][2:4])
+    if counter == "pings without an answer" and limit < FEW_PACKETS:
+        return None
     words = sentence.format(who=who, used=f"{used:,.0f}", limit=f"{limit:,.0f}")
-    name = counter
+    name = f"{counter} {who}" if counter == OMVS else counter
     if counter == "temperature" and not _OF_PROCESSOR.search(who):
         name = "temperature of a device"
     unit = "°C" if counter == "temperature" else "count"

@@ -93,6 +93,13 @@ IOPING = "--- /srv (xfs /dev/sdq1) ioping statistics ---\nmin/avg/max/mdev = 0.1
 HDPARM = "/dev/sdq:\n Timing buffered disk reads:  90 MB in  3.00 seconds =  {rate} MB/sec\n"
 LIMITS = "SHMMNI   Shared memory segments   512  {used} 10.00%\n"
 ESX = "VMKMEM/MB: 90100 managed:  1900 minfree, 5100 rsvd, 84000 ursvd,  {state} state\nPCPU UTIL(%):  90  91 AVG:  {busy}\n"
+NGINX = "server accepts handled requests\n 90000 {kept} 410000 \n"
+CARD = 'wlp7     IEEE 802.11  ESSID:"shop"\n          Link Quality=30/70  Signal level=-{dbm} dBm\n'
+TUNNEL = (
+    "  latest handshake: {age} ago\n  transfer: 9 B received, 1 KiB sent\n  persistent keepalive: every 25 seconds\n"
+)
+OMVS = "SYSTEM WIDE LIMITS:         LIMMSG=NONE\nMAXPROCSYS            {used}        700        700\n"
+HTOP = "    0[||||||||{busy}%]   Tasks: 91\n    1[||||||||{busy}%]   Load average: 2.0 2.1 2.2\n  Mem[||||  1.90G/3.81G]\n  Swp[|  {swap}G/1.00G]\n"
 
 
 def seen(text: str) -> list[Sighting]:
@@ -108,6 +115,17 @@ def seen(text: str) -> list[Sighting]:
             "16 requests for network buffers",
             "packet-buffers-out",
         ),
+        (NGINX.format(kept=70000), "90,000 connections that nginx accepted, it closed 20,000", "connection-limit"),
+        ("99 requests currently being processed, 0 idle workers\n", "Of 99 workers of Apache", "pool-of-threads"),
+        ("BusyWorkers: 40\nIdleWorkers: 0\n", "Of 40 workers of Apache, 40 are busy", "pool-of-threads"),
+        ('"sockets":[{"name":":9","queue":64,"max_queue":64}],\n', "takes 64 connections, 64 wait", "backlog-full"),
+        (CARD.format(dbm=88), "The signal of wlp7 is at -88 dBm", "packet-loss"),
+        ("198.51.100.7 : xmt/rcv/%loss = 40/30/25%\n", "Of 40 pings to 198.51.100.7, 10 were not", "packet-loss"),
+        (TUNNEL.format(age="2 hours, 1 minute"), "a peer of WireGuard was 2 h 1 min ago", "packets-dropped"),
+        (OMVS.format(used=700), "MAXPROCSYS is at 700, its limit is 700", "process-limit"),
+        ("   9100 CLOSE_WAIT\n     70 ESTABLISHED\n", "9,100 sockets stand in CLOSE_WAIT", "descriptor-leak"),
+        (HTOP.format(busy=98.0, swap=0.01), "The 2 processors were 98 % busy (htop)", "cpu-saturated"),
+        (HTOP.format(busy=3.0, swap="0.99"), "bytes of swap", "swap-full"),
         ("07:00:05   N/A   N/A 500/500   6  70/400   0  90/300   0\n", "overflowed 6 times", "process-limit"),
         ("vmunix: file: table is full\n", "file: table is full", "descriptor-limit"),
         (LATENCY.format(us="7000.25"), "A deferred routine (DPC) of radio5.sys ran for 7 ms without", "driver-wait"),
@@ -201,6 +219,18 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
         IOPING.format(ms="0.4"),
         HDPARM.format(rate="190.20"),
         CPUPOWER.format(most="3.60 GHz"),
+        NGINX.format(kept=90000),
+        "7 requests currently being processed, 12 idle workers\n",
+        "BusyWorkers: 4\nIdleWorkers: 9\n",
+        '"sockets":[{"name":":9","queue":0,"max_queue":64}],\n',
+        CARD.format(dbm=51),
+        "198.51.100.7 : xmt/rcv/%loss = 40/40/0%\n198.51.100.8 : xmt/rcv/%loss = 40/0/100%\n",
+        "198.51.100.7 : xmt/rcv/%loss = 3/2/33%\n",
+        TUNNEL.format(age="1 minute, 4 seconds"),
+        TUNNEL.format(age="9 days, 4 hours").partition("  persistent")[0],
+        OMVS.format(used=90),
+        "   12 CLOSE_WAIT\n   70 ESTABLISHED\n",
+        HTOP.format(busy=3.0, swap=0.01),
     ],
 )
 def test_a_healthy_report_is_silent(text: str) -> None:

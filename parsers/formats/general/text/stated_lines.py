@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import aix_lines, device_lines, lock_lines, machine_lines
+from parsers.formats.general.text import aix_lines, device_lines, lock_lines, machine_lines, status_lines
 
 REPORT = "system report"
 """Heading of the rows."""
@@ -127,7 +127,8 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     made = device_lines.stated(line, state) if made is None else made
     made = aix_lines.stated(line, state) if made is None else made
     made = lock_lines.stated(line, state) if made is None else made
-    return machine_lines.stated(line, state) if made is None else made
+    made = machine_lines.stated(line, state) if made is None else made
+    return status_lines.stated(line, state) if made is None else made
 
 
 def _of_figures(line: str, state: dict[str, Any]) -> list[Stated] | None:
