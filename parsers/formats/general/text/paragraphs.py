@@ -40,6 +40,7 @@ from parsers.formats.general.text.single_lines import (
     DISK_FAILS,
     LONGEST,
     MAIL_HEADER,
+    MAIL_WAITS,
     QUOTED,
     RESOLVED,
     REST_IS_QUOTED,
@@ -622,6 +623,9 @@ class Paragraphs:
                 return
             if DISK_FAILS.fullmatch(line.strip()):
                 self._log(no, state.get("now"), line.strip(), "FATAL")
+                return
+            if len(line) <= 2 * LONGEST and MAIL_WAITS.fullmatch(line.strip()):
+                self._log(no, state.get("now"), line.strip(), "ERROR")
                 return
             if said := state_of(line):
                 self._log(no, state.get("now"), line.strip(), said)

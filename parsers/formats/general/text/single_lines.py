@@ -304,6 +304,9 @@ COMPLAINT = re.compile(
     r"|.{0,80}\bNT_STATUS_(?!OK\b)[A-Z_]+"
     r"|[ \t]*(?:Main PID|Process): [0-9]+ .*(?:status=[1-9]|code=(?:killed|dumped))"
     r"|[ \t]*Active: failed \("
+    r"|\([a-z]{2,6}[0-9]{1,3}:[\w-]{3,40}:[0-9]{1,3}:[0-9]{1,5}:[0-9a-f]{1,16}\): (?:CAM status: (?!Command Complete)|SCSI sense: (?!NO SENSE|UNIT ATT)"
+    r"|.{0,40}\b(?:Retries exhausted|Retrying command)\b)"
+    r"|[a-z]{2,10}[0-9]{1,3}: (?:Timeout on slot [0-9]|.{0,60}\b(?:timeout|timed out|not ready)\b)"
     r"|(?:\S{1,120}: )?(?:Main|Control) process exited, code=(?:exited, status=[1-9]|killed|dumped)"
     r"|[ \t]*[0-9]+ slow (?:ops|requests), oldest one blocked for .+"
     r"|[ \t]*tuples: [0-9]+ removed, [0-9]+ remain, [1-9][0-9]{3,} are dead but not yet removable"
@@ -319,6 +322,12 @@ DISK_FAILS = re.compile(
     r"|Drive failure expected in less than .+"
 )
 """Lines that smartctl prints for a failing disk; they read like a person's sentences."""
+
+MAIL_WAITS = re.compile(
+    r"\((?:connect to \S{1,200}: |host \S{1,200} (?:said: 4|refused to talk to me: )|Host or domain name not found\b|delivery temporarily suspended: "
+    r"|conversation with \S{1,200} timed out|lost connection with |SASL authentication failed|temporary failure\b|mail for \S{1,200} loops back).{0,400}\)"
+)
+"""Reasons that mailq prints in brackets for a mail that waits in the queue (Postfix)."""
 
 CODED = re.compile(
     r"(?:MESSAGE : )?(?P<code>(?:SQL|ADM|DBI|DB2)[0-9]{4,5}[NCEW])  ?[A-Z].*"

@@ -26,13 +26,16 @@ _WIDEST = 40
 """Maximum number of characters of a heading's cell."""
 
 RULE = re.compile(r"[ \t|+=_*│─┼├┤┌┐└┘┬┴-]*[-=_+─]{3,}[ \t|+=_*│─┼├┤┌┐└┘┬┴-]*")
-_RULED = re.compile(r"[ \t]*(?:[-_=]{1,200} {1,8}){1,99}[-_=]{1,4000}[ \t]*")
+_RULED = re.compile(r"[ \t]*(?:[-_=]{1,200} {1,80}){1,99}[-_=]{1,4000}[ \t]*")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[a-zA-Z%µ/]{1,6})?")
 _GAP = re.compile(r"[ \t]{2,}|\t")
 _CELL = re.compile(r"\S+(?: \S+)*")
 _FIGURE = re.compile(r"[-+]?[0-9][0-9.,]*(?:%| ?(?:[nuµm]?s|[KMGTPkmgtp]?i?[Bb](?:/s)?|[KMGTPkmgtp]))?(?=[ \t]|$)")
 _FIGURE_OR_WORD = re.compile(rf"{_FIGURE.pattern}|\S+")
 """A figure with its unit, or a word: the pieces of cells that only one blank separates."""
+
+_UNIT, _PLAIN = re.compile(r"[KMGTP]i?B"), re.compile(r"[0-9]{1,12}(?:[.,][0-9]{1,6})?")
+"""A unit of sizes, and the figure in front of it."""
 
 _NAME = re.compile(r"[ \t]*(?P<name>[A-Za-z_][\w.]{0,62})[ \t]*")
 _DASHES = re.compile(r"[ \t]*-{1,200}[ \t]*")
@@ -354,6 +357,8 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     if mode == "under":
         return _under(heading, starts, line)
     cells = cells_of(line, mode, framed=shape.get("framed", True))
+    if mode == "words" and len(cells) > len(heading):
+        cells = _with_units(cells)
     if len(cells) == len(heading):
         return cells
     if mode == "tab" and 1 < len(cells) < len(heading):
@@ -371,6 +376,21 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
             return None
         placed[under[0]] = found[0]
     return placed
+
+
+def _with_units(cells: Sequence[str]) -> list[str]:
+    """Join each size with the unit that stands apart from it.
+
+    >>> _with_units(["0", "3.637", "TB", "Onln", "12", "GiB"])
+    ['0', '3.637 TB', 'Onln', '12 GiB']
+    """
+    made: list[str] = []
+    for cell in cells:
+        if made and _UNIT.fullmatch(cell) and _PLAIN.fullmatch(made[-1]):
+            made[-1] = f"{made[-1]} {cell}"
+        else:
+            made.append(cell)
+    return made
 
 
 def _under(heading: Sequence[str], starts: Sequence[int], line: str) -> list[str] | None:
@@ -394,9 +414,13 @@ _SEVERITIES = ("type", "level", "severity", "priority", "leveldisplayname", "ent
 _STATES = ("status", "state", "health", "result")
 _BAD = re.compile(
     r".*Exited \((?!0\))[0-9]+\).*|.*\b(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff|OOMKilled|Evicted|NotReady|Restarting \([0-9]+\)"
-    r"|[Uu]nhealthy|FATAL|BACKOFF|FAILED|[Ff]ailed|faulty|DEGRADED|FAULTED|UNAVAIL)(?:\W.*)?|Error|Unknown"
+    r"|[Uu]nhealthy|FATAL|BACKOFF|FAILED|[Ff]ailed|faulty|DEGRADED|FAULTED|UNAVAIL)(?:\W.*)?|Error|Unknown|Not Responding"
+    r"|Dgrd|Pdgd|OfLn|Offln|Rbld|UBad|Msng"
 )
-"""States in which a container, unit, device or process does not work."""
+"""States in which a container, unit, device or process does not work; the last ones are those of storcli for drives and groups."""
+
+_SHORT = ("memorystatus", ("Low", "Warning"))
+"""Column of Hyper-V, and its values for a guest that needs more memory than it was given."""
 
 
 _UNWANTED = re.compile(r"\w*Pressure|\w*Unavailable|\w*Failure|KernelDeadlock|ReadonlyFilesystem|\w*Problem")
@@ -422,6 +446,8 @@ def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
     >>> message_of(["Type", "Status", "Reason", "Message"], ["DiskPressure", "True", "KubeletHasDiskPressure", "disk pressure"])
     'DiskPressure True: KubeletHasDiskPressure: disk pressure'
     >>> message_of(["Type", "Status", "Reason", "Message"], ["Ready", "True", "KubeletReady", "is ready"])
+    >>> message_of(["Name", "State", "MemoryStatus"], ["VM9", "Running", "Low"]), message_of(["EID:Slt", "State"], ["252:4", "Rbld"])
+    ('VM9: memory status Low', '252:4: Rbld')
     """
     names = [name.lower() for name in heading]
     row = dict(zip(names, cells, strict=False))
@@ -435,6 +461,8 @@ def message_of(heading: Sequence[str], cells: Sequence[str]) -> str | None:
         aged = next((c for n, c in row.items() if n in ("age", "last seen") and "(x" in c), "")
         return ": ".join(p for p in parts if p) + (f" {aged[aged.index('(x') :]}" if aged else "")
     state = next((row[n] for n in _STATES if n in row and _BAD.fullmatch(row[n])), None)
+    if state is None and row.get(_SHORT[0]) in _SHORT[1]:
+        state = f"memory status {row[_SHORT[0]]}"
     if state is None:
         return None
     what = next((row[n] for n in ("names", "name", "unit", "service", "device") if row.get(n)), cells[0])

@@ -824,3 +824,36 @@ def test_metrics_of_prometheus_are_counters_with_their_labels():
         ("metrics", 'shop="a",till="7"', "till_wait", 3.0, "level"),
         ("metrics since the start", 'shop="a"', "till_sales_total", 4500.0, "total"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Time          EntryType   Source        InstanceID Message\n"
+            "----          ---------   ------        ---------- -------\n"
+            "May 02 09:31  Warning     example9             129 Reset to device, \\Device\\RaidPort7, was issued.\n",
+            "Reset to device",
+        ),
+        (
+            "EID:Slt DID State DG       Size Intf\n252:6     9 Rbld   0  7.276 TB SATA\n252:7    10 Onln   0  7.276 TB SATA\n",
+            "252:6: Rbld",
+        ),
+        (
+            "Image Name       PID Status         \n============ ======= ===============\neditor.exe      7031 Not Responding \n",
+            "editor.exe: Not Responding",
+        ),
+        (
+            "(da7:mps1:0:9:0): CAM status: Command timeout\n(da7:mps1:0:9:0): Retrying command, 3 more tries remain\n",
+            "CAM status",
+        ),
+        (
+            "7A1B2C3D     900 Tue Apr 01 08:00:00  till@example.org\n"
+            "(Host or domain name not found. Name service error for name=example.org type=MX: Host not found, try again)\n",
+            "Name service error",
+        ),
+    ],
+)
+def test_states_and_reasons_of_listings_are_complaints(text: str, said: str) -> None:
+    texts = read_bytes(text.encode()).table("logs")["text"].to_list()
+    assert any(said in str(one) for one in texts), texts
