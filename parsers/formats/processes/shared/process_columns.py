@@ -24,7 +24,7 @@ _KINDS = {
     "pct": r"(?:[0-9]+(?:[.,][0-9]+)?%?|-|\*+)",
     "kb": r"(?:[0-9]+(?:[.,][0-9]+)?[KMGTPkmgtpB]?[+-]?|-|N/A)",
     "time": r"(?:(?:[0-9]+-)?[0-9]+(?::[0-9]{2}){1,2}(?:[.,][0-9]+)?|[0-9]+[.,][0-9]+[hHdD]?|[0-9]+[hHdD]?|-)",
-    "spent": r"(?:(?:[0-9]+-)?[0-9]+(?::[0-9]{2}){1,2}(?:[.,][0-9]+)?|[0-9]+[.,][0-9]+[hHdD]?|[0-9]+[hHdD]|-)",
+    "spent": r"(?:(?:[0-9]+-)?[0-9]+(?:h[0-9]{2})?(?::[0-9]{2}){1,2}(?:[.,][0-9]+)?|[0-9]+[.,][0-9]+[hHdD]?|[0-9]+[hHdD]|-)",
     "num": r"(?:[0-9]+(?:[.,][0-9]+)?[KMGkmg]?|-)",
     "start": _START,
     "state": r"[^ \t0-9][^ \t]*",
@@ -73,6 +73,7 @@ _HEADS = {
     "PCPU": ("cpu_pct", "pct"),
     "%MEM": ("mem_pct", "pct"),
     "PMEM": ("mem_pct", "pct"),
+    "MEM%": ("mem_pct", "pct"),
     "TIME": ("cpu_time_s", "spent"),
     "TIME+": ("cpu_time_s", "spent"),
     "LTIME": ("cpu_time_s", "spent"),
@@ -89,6 +90,7 @@ _HEADS = {
     "MWCHAN": ("wchan", "word"),
     "CMD": ("args", "rest"),
     "COMMAND": ("args", "rest"),
+    "Command": ("args", "rest"),
     "ARGS": ("args", "rest"),
     "COMM": ("args", "rest"),
     "PROCESS/NLWP": ("process", "rest"),
@@ -347,7 +349,8 @@ def facts(cells: pl.DataFrame) -> pl.DataFrame:
             out[name] = kilobytes(pl.col(name))
     for name in ("cpu_time_s", "etime_s"):
         if name in has:
-            out[name] = seconds(pl.col(name))
+            # htop prints hours as `2h11:09`.
+            out[name] = seconds(pl.col(name).str.replace("([0-9])h([0-9][0-9]:)", "$1:$2"))
     for name in ("zone", "start_text"):
         if name in has:
             out[name] = pl.col(name).replace("-", None)
