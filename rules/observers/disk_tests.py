@@ -34,6 +34,8 @@ MOST_ROWS = 5_000
 FLUSH_MS = 10.0
 SLOW_MS = 20.0
 DEPTH = 4
+ONE_BY_ONE = 1.5
+"""Maximum number of requests under way on average for which none waits behind another."""
 SHARE, MEASURED_SHARE = 0.6, 0.1
 
 _JOB = re.compile(r"\s*(?P<name>[\w./-]+): \(groupid=[0-9]+, jobs=(?P<jobs>[0-9]+)\)")
@@ -59,19 +61,21 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 def _measured(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
     job, jobs, way, unit_of = "the test", 1, "", ("", 0.0)
     took: dict[str, float] = {}
+    rate: float | None = None
     for row in rows:
         text = str(row["cells"][0])
         if found := _JOB.match(text):
             job, jobs, way, took = found["name"], int(found["jobs"]), "", {}
         elif found := _WAY.match(text):
             way, took = found["way"], {}
+            rate = _per_second(found["rest"])
             yield from _rate(row, job, way, found["rest"])
         elif text.strip().startswith("fsync/"):
             way, took = "flush", {}
         elif found := _TIMES.match(text):
             took[found["what"]] = float(found["avg"]) * _MS[found["unit"]]
             if found["what"] == "clat" and way in ("read", "write") and jobs <= DEPTH and took["clat"] >= SLOW_MS:
-                yield _slow(row, job, way, took["clat"])
+                yield _slow(row, job, way, took["clat"], rate)
         elif found := _PARTS.match(text):
             unit_of = found["what"], _MS[found["unit"]]
         elif (found := _P99.search(text)) and unit_of[0] == "sync":
@@ -80,11 +84,20 @@ def _measured(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
             yield _flush(row, job, worst, average)
 
 
+def _per_second(rest: str) -> float | None:
+    """Return the requests per second that a line of fio states.
+
+    >>> _per_second("IOPS=1.5k, BW=6MiB/s"), _per_second("bw=9KB/s")
+    (1500.0, None)
+    """
+    found = _IOPS.search(rest)
+    return float(found["n"]) * {"": 1.0, "k": 1e3, "m": 1e6}[found["p"].lower()] if found else None
+
+
 def _rate(row: dict[str, Any], job: str, way: str, rest: str) -> Iterator[Sighting]:
-    found, bw = _IOPS.search(rest), _BW.search(rest)
-    if found is None:
+    value, bw = _per_second(rest), _BW.search(rest)
+    if value is None:
         return
-    value = float(found["n"]) * {"": 1.0, "k": 1e3, "m": 1e6}[found["p"].lower()]
     at = f", {bw['bw']}" if bw else ""
     yield Sighting(
         "rate",
@@ -100,7 +113,9 @@ def _rate(row: dict[str, Any], job: str, way: str, rest: str) -> Iterator[Sighti
     )
 
 
-def _slow(row: dict[str, Any], job: str, way: str, took: float) -> Sighting:
+def _slow(row: dict[str, Any], job: str, way: str, took: float, rate: float | None) -> Sighting:
+    """Return requests that take long; their rate times their time is how many were under way (Little's law)."""
+    one_by_one = rate is not None and rate * took / 1e3 <= ONE_BY_ONE
     return Sighting(
         "wait",
         f"{job} {way}",
@@ -112,8 +127,8 @@ def _slow(row: dict[str, Any], job: str, way: str, took: float) -> Sighting:
         **place(row),
         against="a quick disk",
         against_value=SLOW_MS,
-        share=SHARE / 2,
-        seen=({"event": "disk-test-slow"},),
+        share=SHARE if one_by_one else SHARE / 2,
+        seen=({"event": "disk-test-slow-alone" if one_by_one else "disk-test-slow"},),
     )
 
 

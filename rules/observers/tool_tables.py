@@ -100,6 +100,15 @@ def _waited(row: Row, value: float) -> float:
     return waited / (waited + row.get("%RUN", 0.0)) if waited else 0.0
 
 
+def _not_run(row: Row) -> float | None:
+    """Return in % how much of the time in which a virtual machine was ready it did not run.
+
+    None for one that wants little, and for one whose mean over all its worlds is told.
+    """
+    ready, worlds = row.get("%RDY", 0.0), row.get("NWLD", 0.0)
+    return 100.0 * _waited(row, 0.0) if LEAST_READY_PCT <= ready < READY_PCT * worlds else None
+
+
 def _busy_guest(row: Row, value: float) -> float:
     """Return which part of the processors that a guest may use it used."""
     return min(1.0, value / 100.0)
@@ -115,6 +124,12 @@ MOSTLY = 50.0
 
 SLOW_MS, BUSY_PCT, WAITING_PCT, STOLEN_PCT = 20.0, 90.0, 20.0, 10.0
 """Bounds of devices and processors as of `saturation`."""
+
+WAITED_PCT, LEAST_READY_PCT = 25.0, 20.0
+"""Minimum part in % of the time in which a virtual machine was ready and did not run, and the least %RDY of all its worlds together."""
+
+READY_PCT = 10.0
+"""Minimum %RDY per world that is felt: practice of VMware's administrators."""
 
 SWAPPED = 1_000.0
 """Minimum number of pages of 4 or 16 kB that went to or came from swap between two samples of vm_stat."""
@@ -254,11 +269,20 @@ LISTINGS = (
             Column(
                 "vm_ready_pct",
                 "%",
-                10.0,
+                READY_PCT,
                 "{who} was ready to run and got no processor for {value} of the time, per world (%RDY by NWLD)",
                 _each("%RDY", "NWLD"),
                 {"event": "vm-ready"},
                 _waited,
+            ),
+            Column(
+                "vm_waited_pct",
+                "%",
+                WAITED_PCT,
+                "{who} waited for processors {value} of the time in which it wanted them (%RDY beside %RUN)",
+                _not_run,
+                {"event": "vm-ready"},
+                _always(0.6),
             ),
             Column(
                 "vm_costop_pct",
@@ -429,6 +453,23 @@ LISTINGS = (
         totals_first=True,
     ),
     Listing(
+        ("#Name", "KBytes", "IOs", "QLen", "SvcTim", "Util"),
+        "#Name",
+        (
+            Column("disk_busy_pct", "%", BUSY_PCT, "{who} was {value} busy (Util)", _of("Util"), _BUSY, _percent),
+            Column(
+                "disk_response_ms",
+                "ms",
+                SLOW_MS,
+                "{who} took {value} for each request (Wait)",
+                _of("Wait"),
+                _SLOW,
+                _always(0.6),
+            ),
+        ),
+        "disk",
+    ),
+    Listing(
         ("Handles", "NPM(K)", "PM(K)", "ProcessName"),
         "ProcessName",
         (
@@ -538,6 +579,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         found.extend(_zpool(words, listed))
         found.extend(_user_locks(words, listed))
         found.extend(_disk_stages(words, listed))
+        found.extend(_start_jobs(words, listed))
     yield from sorted(found, key=lambda s: (-(s.share or 0.0), s.lines[0].line_from))
 
 
@@ -557,6 +599,33 @@ def _listed(listing: Listing, words: Sequence[str], rows: Sequence[dict[str, Any
                 figures.append((f"{listing.thing} {name}" if name.isdigit() else name, value, named, row))
         if figures:
             yield from _largest(column, figures)
+
+
+def _start_jobs(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield the unit of systemd whose start still runs while others wait for it (systemctl list-jobs)."""
+    if list(words) != ["JOB", "UNIT", "TYPE", "STATE"]:
+        return
+    starts = [row for row in rows if list(row["cells"][2:3]) == ["start"]]
+    running = [row for row in starts if row["cells"][3] == "running"]
+    waiting = [row for row in starts if row["cells"][3] == "waiting"]
+    if not running or not waiting:
+        return
+    names = ", ".join(str(row["cells"][1]) for row in running[:3])
+    yield Sighting(
+        "wait",
+        str(running[0]["cells"][1]),
+        f"The start of {names} still runs, and {len(waiting):,} other{'s wait' if len(waiting) > 1 else ' waits'} for it",
+        "jobs_waiting_count",
+        float(len(waiting)),
+        "count",
+        tuple(
+            Lines(row["artifact_id"], row["line_no"], row["line_no"], f"{row['cells'][1]} {row['cells'][3]}")
+            for row in (*running[:3], *waiting[:2])
+        ),
+        **place(running[0]),
+        share=HALF,
+        seen=({"event": "start-job-runs"},),
+    )
 
 
 def _first_name(cells: Sequence[str], thing: str) -> str:

@@ -40,3 +40,10 @@ def test_single_requests_that_take_long_are_told_and_those_of_a_deep_queue_are_n
     assert [s.name for s in seen(clat="45000.00", flush=" 2000") if not s.normal] == ["disk_response_ms"]
     assert all(s.normal for s in seen(clat="45000.00", flush=" 2000", jobs=32))
     assert seen(iops="12.5k")[1].value == 12_500.0
+
+
+def test_requests_of_which_none_waited_behind_another_name_the_disk() -> None:
+    (slow, *_) = seen(iops="20", clat="45000.00", flush=" 2000")
+    assert [x.strength for x in recognise(**slow.seen[0])] == ["mechanism"]
+    (deep, *_) = seen(iops="90", clat="45000.00", flush=" 2000")
+    assert [x.strength for x in recognise(**deep.seen[0])] == ["shape"]

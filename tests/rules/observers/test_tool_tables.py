@@ -233,3 +233,33 @@ def test_reports_of_atopsar(text: str, words: str) -> None:
     rows = read_bytes(text.lstrip().encode()).tables["rows"].to_dicts()
     made = list(observe(Case.of_tables({"rows": rows})))
     assert any(words in s.headline for s in made), [s.headline for s in made]
+
+
+COLLECTL = """#Name       KBytes Merged  IOs Size  Wait  KBytes Merged  IOs Size  Wait  RWSize  QLen  Wait SvcTim Util
+sdf             90      0    9   10     {wait}    4000     90  100   40    {wait}      36     2    {wait}      2   {util}
+sdg              0      0    0    0     0      12      1    2    6     1       6     0     1      0    0
+"""
+JOBS = """JOB UNIT               TYPE  STATE
+ 91 srv-photos.mount   start {state}
+ 90 remote-fs.target   start waiting
+  7 multi-user.target  start waiting
+"""
+
+
+def test_disks_of_collectl_are_busy_and_slow() -> None:
+    assert {s.name for s in seen(COLLECTL.format(wait=310, util=99))} == {"disk_busy_pct", "disk_response_ms"}
+    assert seen(COLLECTL.format(wait=2, util=9)) == []
+
+
+def test_a_start_job_that_runs_holds_up_those_that_wait() -> None:
+    (made,) = seen(JOBS.format(state="running"))
+    assert made.headline == "The start of srv-photos.mount still runs, and 2 others wait for it"
+    assert seen(JOBS.format(state="waiting")) == []
+
+
+def test_a_guest_that_waits_half_of_the_time_that_it_wants() -> None:
+    """Most worlds of a guest are no virtual processors, so the mean of all worlds says little."""
+    made = seen(ESXTOP.format(ready=" 90.00").replace("205.00", " 99.00"))
+    assert [s.headline for s in made if s.name == "vm_waited_pct"] == [
+        "shop1 waited for processors 47.6 % of the time in which it wanted them (%RDY beside %RUN)"
+    ]
