@@ -54,6 +54,9 @@ FAR_BEHIND = 1_000_000
 HIT_PER_MILLE = 950
 """Buffer pool hit rate below which reads go to disk noticeably."""
 
+ACTIVE_S = 10.0
+"""Minimum age in seconds of a transaction whose wait for a lock is felt, where the time of the wait is not printed."""
+
 _TRX = re.compile(
     r"(?:---)?TRANSACTION (?P<id>[0-9A-Fa-f]+(?: [0-9]+)?), (?:ACTIVE (?:\(\w+\) )?(?P<s>\d{1,9}) sec ?(?P<doing>.*)|.*)"
 )
@@ -206,6 +209,8 @@ class _Report:
         lines = [_line(held["row"], "LOCK WAIT")] if held else []
         lines += [_line(waited["row"], "time of the wait")] if waited else []
         seen: tuple[Seen, ...] = () if one["dead"] else ({"log": "TRX HAS BEEN WAITING"},)
+        # The monitor of MySQL 5.0 and 5.1 does not tell since when: one that has been active for long waits long enough.
+        felt = waited["s"] >= 1 if waited else float(one["s"] or 0) >= ACTIVE_S
         return Sighting(
             "wait",
             "LOCK WAIT",
@@ -218,7 +223,7 @@ class _Report:
             seconds=waited["s"] if waited and not one["dead"] else None,
             of_s=max(float(one["s"]), waited["s"]) if waited and not one["dead"] else None,
             share=None if waited and not one["dead"] else 0.5,
-            seen=seen if waited and waited["s"] >= 1 else (),
+            seen=seen if felt else (),
         )
 
     def _age(self, one: dict[str, Any], *, first: bool, several: int) -> Sighting:

@@ -89,7 +89,7 @@ NAMES = re.compile(
 """Columns whose numbers are names, moments or what there is, so that a large one tells nothing."""
 
 USE = re.compile(
-    r"(?i)(?:^|[^a-z])(?:used?|usage|util|utili[sz]ation|busy|cap|capacity|full|filled)(?:[^a-z]|$)|^(?:cpu|mem|memory|disk|swap|i) ?(?:use)? ?%"
+    r"(?i)(?:^|[^a-z])(?:i?used?|usage|util|utili[sz]ation|busy|cap|capacity|full|filled)(?:[^a-z]|$)|^(?:cpu|mem|memory|disk|swap|i) ?(?:use)? ?%"
     r"|^(?:data|meta) ?%$"
 )
 """Columns of percentages of use."""
@@ -243,9 +243,13 @@ def _near(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterator[Sig
         full = [
             c for c in cells if NEAR_PCT <= c.value <= 100 and ("%" in c.text or "%" in name or "pct" in name.lower())
         ]
+        mounted = MOUNTED in columns_of(first)
+        if mounted:
+            told.update(c.line for c in cells if READ_ONLY.match(c.label))
+            full = [c for c in full if not READ_ONLY.match(c.label)]
         for cell in sorted(full, key=lambda c: -c.value)[:TOLD]:
             told.add(cell.line)
-            full_up = MOUNTED in columns_of(first) and cell.value >= FULL_PCT and not READ_ONLY.match(cell.label)
+            full_up = mounted and cell.value >= FULL_PCT
             full_up |= any(n == name and of in columns_of(first) and cell.value >= least for n, of, least in POOLS)
             made = _cell(
                 first, name, cell, f"{name} of {cell.label} is {cell.text}", LIMIT_SHARE, against=("all of it", 100.0)

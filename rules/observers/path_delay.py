@@ -2,7 +2,8 @@
 
 Standing out: answers that take, in the middle, a tenth of a second longer than the shortest one of the same series; where only
 the end of a run is there, its mean against its least. What is longer than the shortest one waited: in a queue on the way, for a radio
-that sleeps, or in a host that answers late. Normal: a path that is long but even, as one over an ocean is; one late first answer.
+that sleeps, or in a host that answers late. Of a route (traceroute), a hop from which on all
+answers take `JUMP_S` longer. Normal: a path that is long but even, as one over an ocean is; one late first answer.
 Worked example: answers of 28, 45, 288, 318, 330 and 555 ms: the middle one 303 ms, the shortest 28 ms.
 Cost: one pass over the series of ping and the ends of its runs. Source: ping(8) (time, rtt min/avg/max/mdev).
 """
@@ -20,7 +21,7 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 OBSERVER = Observer(
     "path-delay",
     "Do answers over a path wait on their way?",
-    ("conn_times", "counters"),
+    ("conn_times", "counters", "logs"),
     {
         "linux": "mtr -r -c 100 ADDRESS; ping -c 100 ADDRESS from another host; iw dev IF get power_save",
         "*": "mtr -r -c 100 ADDRESS; ping -c 100 ADDRESS from another host",
@@ -36,6 +37,9 @@ FEW = 4
 MANY = 20
 """Minimum number of answers of which a mean is told: of fewer one late answer makes it."""
 
+JUMP_S = 0.25
+"""Minimum seconds between two hops that no distance explains: light in fibre needs 0.2 s to the other side of the earth and back."""
+
 CITED = 4
 MOST_ROWS = 2_000
 SHARE = 0.6
@@ -50,6 +54,27 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         if not one.normal:
             yield one
     yield from (one for one in _ends(case) if one.lines[0].artifact not in told)
+    yield from _hops(case)
+
+
+def _hops(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the hop of a route from which on all answers take `JUMP_S` longer than those before it."""
+    of_route = pl.col("op").str.starts_with("hop ").fill_null(value=False) & (pl.col("elapsed_s") >= 0)
+    columns = [*PLACE_COLUMNS, "part", "line_no", "op", "elapsed_s"]
+    rows = case.scan("logs", columns, of_route).head(MOST_ROWS).collect(engine="streaming")
+    for _, part in rows.group_by("artifact_id", "part", maintain_order=True):
+        hops = part.sort("line_no").to_dicts()
+        took = [float(hop["elapsed_s"]) for hop in hops]
+        at = next((n for n in range(1, len(hops)) if min(took[n:]) - max(took[:n]) >= JUMP_S), None)
+        if at is None:
+            continue
+        before, after, last = hops[at - 1], hops[at], hops[-1]
+        lines = tuple(dict.fromkeys(hop["line_no"] for hop in (before, after, last)))
+        text = (
+            f"From {after['op']} on, answers take {figure(min(took[at:]), 's')} or more, before it"
+            f" {figure(max(took[:at]), 's')} at most"
+        )
+        yield _waited(after, str(after["op"]), text, took[at], max(took[:at]), lines, len(hops) - at)
 
 
 def _series(case: CaseTables) -> Iterator[Sighting]:

@@ -47,13 +47,13 @@ BAD_NAME = (
 
 TRAFFIC = (
     r"(?i)^(?:outsegs|segs? (?:sent|received)|segments (?:sent|received|send out)|in(?:gmt)?segs|r?x?[rt]x?[_ ]?p(?:ac)?ke?ts?"
-    r"|tcpoutsegs|tcpinsegs|ipackets|opackets|ipkts|opkts|.*packets (?:sent|received)|(?:ip)?inreceives|(?:udp)?(?:in|out)datagrams)$"
+    r"|tcpoutsegs|tcpinsegs|ipackets|opackets|ipkts|opkts|.*packets (?:sent|received)|(?:ip)?inreceives|(?:udp)?(?:in|out)datagrams|processed)$"
 )
 """Names of counters that tell how much traffic there was."""
 
 SENT, RECEIVED = (
     r"(?i)out|sent|send|tx|opa?ck|opkt|transmit",
-    r"(?i)in(?:gmt)?(?:segs|datagrams|receives)|receive|rx|ipa?ck|ipkt",
+    r"(?i)in(?:gmt)?(?:segs|datagrams|receives)|receive|rx|ipa?ck|ipkt|processed",
 )
 """Which of these counters tell what went out, and which tell what came in."""
 

@@ -71,6 +71,15 @@ def test_a_transaction_that_waits(waited: str, seconds: float, seen: bool) -> No
     assert [(s.seconds, s.of_s, bool(s.seen)) for s in made] == [(seconds, 51.0, seen)]
 
 
+@pytest.mark.parametrize(("age", "seen"), [(10, True), (9, False)])
+def test_a_transaction_that_waits_nobody_says_since_when(age: int, seen: bool) -> None:
+    """The monitor of MySQL 5.0 does not print the time of the wait."""
+    text = WAITING.format(age=age, waited="9 SEC").replace(
+        "------- TRX HAS BEEN WAITING 9 SEC FOR THIS LOCK TO BE GRANTED:\n", ""
+    )
+    assert [bool(s.seen) for s in status(text) if s.subject == "LOCK WAIT"] == [seen]
+
+
 @pytest.mark.parametrize(("age", "normal"), [(60, False), (59, True)])
 def test_an_old_transaction(age: int, normal: bool) -> None:
     made = status(f"---TRANSACTION 91, ACTIVE {age} sec\n---TRANSACTION 92, ACTIVE 1 sec\n")

@@ -9,6 +9,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.listed_values import NEAR_PCT, ROWS, TIMES, observe
 from rules.observers.observer import Sighting
+from tests.parsers.formats.evidence import read_bytes
 
 
 def listing(text: str, table: int = 1) -> list[Sighting]:
@@ -109,7 +110,7 @@ def test_a_full_file_system_is_one_and_an_image_is_none(device: str, use: str, f
         "cells": [device, "90G", "90G", "0", use, "/data"],
     }
     made = list(observe(Case.of_tables({"rows": [row]})))
-    assert [s.seen for s in made] == [({"event": "file-system-full"},) if full else ()]
+    assert [s.seen for s in made] == ([({"event": "file-system-full"},)] if full else [])
 
 
 DF = """
@@ -123,7 +124,6 @@ devfs                    190      190       0   100%    /dev
 
 
 def of_text(text: str) -> list[Sighting]:
-    from tests.parsers.formats.evidence import read_bytes
 
     return list(observe(Case.of_tables({"rows": read_bytes(text.encode()).tables["rows"].to_dicts()})))
 
@@ -176,3 +176,19 @@ def test_a_thin_pool_is_full_and_a_volume_in_it_is_not(row: str, share: float, n
 )
 def test_drives_and_pools_are_full_by_their_own_bound(text: str, full: bool) -> None:
     assert any({"event": "file-system-full"} in s.seen for s in listing(text)) is full
+
+
+def test_inodes_of_bsd_are_used_up_and_devfs_is_always_full() -> None:
+    heading = ["Filesystem", "1K-blocks", "Used", "Avail", "Capacity", "iused", "ifree", "%iused", "Mounted on"]
+    cells = [
+        ["/dev/da7p2", "90000", "40000", "50000", "44%", "70000", "0", "100%", "/srv"],
+        ["devfs", "1", "1", "0", "100%", "0", "0", "100%", "/dev"],
+    ]
+    rows = [
+        {"line_no": n, "table_no": 1, "row_no": n - 1, "heading": heading, "cells": row}
+        for n, row in enumerate(cells, 2)
+    ]
+    made = list(observe(Case.of_tables({"rows": rows})))
+    assert [(s.headline, s.seen) for s in made] == [
+        ("%iused of /dev/da7p2 /srv is 100%", ({"event": "file-system-full"},))
+    ]

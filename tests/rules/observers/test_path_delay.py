@@ -56,3 +56,19 @@ def test_a_series_is_told_once() -> None:
     values = {"received": 100.0, "least": 1.0, "mean": 212.0}
     ends = [{"grp": "ping", "item": "a", "name": n, "value": v, "sample": 1, "line_no": 9} for n, v in values.items()]
     assert list(observe(Case.of_tables({"conn_times": rows, "counters": ends}))) == []
+
+
+def route(*ms: float) -> list[Sighting]:
+    rows = [{"op": f"hop {n} 10.9.8.{n}", "elapsed_s": t / 1e3, "line_no": n, "part": 1} for n, t in enumerate(ms, 1)]
+    return list(observe(Case.of_tables({"logs": rows})))
+
+
+def test_a_route_whose_answers_are_late_from_one_hop_on() -> None:
+    (made,) = route(0.4, 2, 700, 710, 705)
+    assert made.headline == "From hop 3 10.9.8.3 on, answers take 0.700 s or more, before it 2 ms at most"
+    assert [line.line_from for line in made.lines] == [2, 3, 5]
+
+
+def test_one_late_router_and_the_way_around_the_earth_are_normal() -> None:
+    assert route(0.4, 2, 700, 12, 13) == []
+    assert route(0.4, 2, 190, 195, 199) == []
