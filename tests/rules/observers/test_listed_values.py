@@ -9,6 +9,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.listed_values import NEAR_PCT, ROWS, TIMES, observe
 from rules.observers.observer import Sighting
+from rules.signatures.signatures import Seen
 from tests.parsers.formats.evidence import read_bytes
 
 
@@ -99,9 +100,14 @@ def test_a_cell_without_a_limit_or_of_another_kind_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "use", "full"), [("/dev/vdb1", "100%", True), ("/dev/vdb1", "97%", False), ("/dev/loop3", "100%", False)]
+    ("device", "use", "seen"),
+    [
+        ("/dev/vdb1", "100%", [({"event": "file-system-full"},)]),
+        ("/dev/vdb1", "97%", [()]),
+        ("/dev/loop3", "100%", []),
+    ],
 )
-def test_a_full_file_system_is_one_and_an_image_is_none(device: str, use: str, full: bool) -> None:
+def test_a_full_file_system_is_one_and_an_image_is_none(device: str, use: str, seen: list[tuple[Seen, ...]]) -> None:
     row = {
         "line_no": 2,
         "table_no": 1,
@@ -110,7 +116,7 @@ def test_a_full_file_system_is_one_and_an_image_is_none(device: str, use: str, f
         "cells": [device, "90G", "90G", "0", use, "/data"],
     }
     made = list(observe(Case.of_tables({"rows": [row]})))
-    assert [s.seen for s in made] == ([({"event": "file-system-full"},)] if full else [])
+    assert [s.seen for s in made] == seen
 
 
 DF = """
