@@ -48,6 +48,9 @@ INTERRUPT_PCT = 20.0
 SYSTEM_PCT = 40.0
 """Bound of time in the kernel: programs do their work outside of it."""
 
+MOSTLY_PCT, TWICE = 60.0, 2.0
+"""Part of all processors that the kernel takes, and its ratio to what programs take, from which the kernel itself is at work."""
+
 PRESSURE_PCT = 10.0
 """Bound of pressure: the part of the time in which somebody waited for the resource."""
 
@@ -130,6 +133,19 @@ HOST = (
         100.0,
         told=True,
         seen=({"counter": "cpu_sys_pct"},),
+    ),
+    Measure(
+        "cpu_mostly_sys_pct",
+        pl.when(pl.col("sys") + _INTERRUPTS >= TWICE * (pl.col("usr") + pl.col("nice").fill_null(0.0))).then(
+            pl.col("sys") + _INTERRUPTS
+        ),
+        "%",
+        MOSTLY_PCT,
+        "The kernel took {value} of the processors ({worst} at worst), more than twice what programs took",
+        "sys",
+        100.0,
+        told=True,
+        seen=({"counter": "cpu_mostly_sys_pct"},),
     ),
     Measure(
         "cpu_interrupt_pct",

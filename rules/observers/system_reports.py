@@ -180,6 +180,13 @@ SAYS = {
         "The last handshake with {who} was {value} ago, although packets are sent again and again", 600.0, unit="s"
     ),
     "processors of htop": Says("The {who} were {value} busy (htop)", 90.0, unit="%", share=0.9),
+    "median time of a recursion": Says(
+        "Half of what {who} asked other name servers took {value} or more", 1.0, unit="s"
+    ),
+    "queries that found the list of requests full": Says(
+        "{value} queries found the list of requests of {who} full", 1_000.0, share=0.3
+    ),
+    "sessions that wait for a thread": Says("{value} sessions of {who} wait for a thread", 20.0),
     "sockets in CLOSE_WAIT": Says(
         "{value} sockets stand in {who}: closed by the peer and not by the program", LEFT_OPEN, share=0.6
     ),
@@ -225,6 +232,8 @@ PARTS = {
     "workers of Apache busy": (1.0, "Of {limit} workers of Apache, {used} are busy and none is idle"),
     "queue of uWSGI": (FULL, "In the queue of uWSGI, which takes {limit} connections, {used} wait"),
     "pings without an answer": (LOST, "Of {limit} pings to {who}, {used} were not answered"),
+    "descriptors of Squid": (FULL, "Of {limit} descriptors that Squid may have, {used} are in use"),
+    "sessions that Varnish dropped": (LOST, "Beside {limit} sessions that it took, Varnish dropped {used}"),
     "memory of htop": (0.98, "Of {limit} bytes of memory, programs hold {used}"),
     "swap of htop": (FULL, "Of {limit} bytes of swap, {used} are in use"),
     "limit of z/OS UNIX": (FULL, "{who} is at {used}, its limit is {limit}"),

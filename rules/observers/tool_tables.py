@@ -470,6 +470,23 @@ LISTINGS = (
         "disk",
     ),
     Listing(
+        ("DeviceId", "ReadErrorsUncorrected"),
+        "DeviceId",
+        (
+            Column(
+                "read_errors_count",
+                "count",
+                1.0,
+                "{who} counts {value} reads that could not be corrected (ReadErrorsUncorrected)",
+                _of("ReadErrorsUncorrected"),
+                {"counter": "media errors"},
+                _always(0.5),
+                "failure",
+            ),
+        ),
+        "disk",
+    ),
+    Listing(
         ("Handles", "NPM(K)", "PM(K)", "ProcessName"),
         "ProcessName",
         (

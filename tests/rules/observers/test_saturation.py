@@ -322,3 +322,10 @@ def test_the_used_part_of_the_swap_of_a_list_of_memory(left: float, normal: bool
 @pytest.mark.parametrize(("available", "known"), [(490.0, True), (510.0, False)])
 def test_a_full_swap_of_a_host_with_memory_to_give_out_names_nothing(available: float, known: bool) -> None:
     assert bool(seen(meminfo=memory(available, 3000.0, 30.0))["swap_used_pct"].seen) is known
+
+
+@pytest.mark.parametrize(("user", "mostly"), [(33.0, True), (34.0, False)])
+def test_the_kernel_is_at_work_from_twice_the_time_of_programs(user: float, mostly: bool) -> None:
+    row = {"line_no": 1, "sample": 1, "usr": user, "sys": 66.0, "idle": 34.0 - user}
+    made = list(observe(Case.of_tables({"vmstat": [row]})))
+    assert any(s.name == "cpu_mostly_sys_pct" and not s.normal for s in made) is mostly

@@ -182,3 +182,13 @@ def test_pages_between_two_samples_are_a_rate_too() -> None:
 def test_a_process_that_a_limit_ended_did_end_whenever_it_was(name: str, share: float) -> None:
     (made,) = seen({"grp": "cgroup", "name": name, "value": 3.0})
     assert made.share == share
+
+
+def test_packets_that_a_processor_dropped_are_compared_with_those_it_processed() -> None:
+    rows = [
+        {"grp": "softnet", "item": "CPU9", "name": name, "value": n}
+        for name, n in (("processed", 1e6), ("dropped", 2e4))
+    ]
+    (made,) = seen(*rows)
+    assert made.share == 0.5
+    assert "2 % of the traffic" in made.headline

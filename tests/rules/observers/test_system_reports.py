@@ -98,8 +98,21 @@ CARD = 'wlp7     IEEE 802.11  ESSID:"shop"\n          Link Quality=30/70  Signal
 TUNNEL = (
     "  latest handshake: {age} ago\n  transfer: 9 B received, 1 KiB sent\n  persistent keepalive: every 25 seconds\n"
 )
+NETSH = (
+    "    Name                   : Wi-Fi 7\n    Radio type             : 802.11ac\n    Signal                 : {pct}%\n"
+)
+SQUID = "\tMaximum number of file descriptors:   700\n\tNumber of file desc currently in use:  {used}\n"
+UNBOUND = "total.num.queries=90000\ntotal.recursion.time.median={s}\n"
+VARNISH = (
+    "MAIN.sess_conn          90000   9.00 Sessions accepted\n"
+    "MAIN.sess_dropped       {lost}   0.10 Sessions dropped\n"
+    "MAIN.thread_queue_len     {queue}    .   Length of session queue\n"
+)
 OMVS = "SYSTEM WIDE LIMITS:         LIMMSG=NONE\nMAXPROCSYS            {used}        700        700\n"
-HTOP = "    0[||||||||{busy}%]   Tasks: 91\n    1[||||||||{busy}%]   Load average: 2.0 2.1 2.2\n  Mem[||||  1.90G/3.81G]\n  Swp[|  {swap}G/1.00G]\n"
+HTOP = (
+    "    0[||||||||{busy}%]   Tasks: 91\n    1[||||||||{busy}%]   Load average: 2.0 2.1 2.2\n"
+    "  Mem[||||  1.90G/3.81G]\n  Swp[|  {swap}G/1.00G]\n"
+)
 
 
 def seen(text: str) -> list[Sighting]:
@@ -121,6 +134,15 @@ def seen(text: str) -> list[Sighting]:
         ('"sockets":[{"name":":9","queue":64,"max_queue":64}],\n', "takes 64 connections, 64 wait", "backlog-full"),
         (CARD.format(dbm=88), "The signal of wlp7 is at -88 dBm", "packet-loss"),
         ("198.51.100.7 : xmt/rcv/%loss = 40/30/25%\n", "Of 40 pings to 198.51.100.7, 10 were not", "packet-loss"),
+        (NETSH.format(pct=20), "The signal of the wireless card is at -90 dBm", "packet-loss"),
+        (SQUID.format(used=690), "Of 700 descriptors that Squid may have, 690", "descriptor-limit"),
+        (UNBOUND.format(s="1.700000"), "asked other name servers took 1.700 s or more", "name-server-slow"),
+        (
+            VARNISH.format(lost=9000, queue=3),
+            "Beside 90,000 sessions that it took, Varnish dropped 9,000",
+            "pool-of-threads",
+        ),
+        (VARNISH.format(lost=0, queue=300), "300 sessions of Varnish wait for a thread", "pool-of-threads"),
         (TUNNEL.format(age="2 hours, 1 minute"), "a peer of WireGuard was 2 h 1 min ago", "packets-dropped"),
         (OMVS.format(used=700), "MAXPROCSYS is at 700, its limit is 700", "process-limit"),
         ("   9100 CLOSE_WAIT\n     70 ESTABLISHED\n", "9,100 sockets stand in CLOSE_WAIT", "descriptor-leak"),
@@ -226,6 +248,10 @@ def test_what_is_beyond_its_bound_is_told(text: str, words: str, mechanism: str)
         CARD.format(dbm=51),
         "198.51.100.7 : xmt/rcv/%loss = 40/40/0%\n198.51.100.8 : xmt/rcv/%loss = 40/0/100%\n",
         "198.51.100.7 : xmt/rcv/%loss = 3/2/33%\n",
+        NETSH.format(pct=93),
+        SQUID.format(used=70),
+        UNBOUND.format(s="0.070000"),
+        VARNISH.format(lost=0, queue=0),
         TUNNEL.format(age="1 minute, 4 seconds"),
         TUNNEL.format(age="9 days, 4 hours").partition("  persistent")[0],
         OMVS.format(used=90),

@@ -263,3 +263,13 @@ def test_a_guest_that_waits_half_of_the_time_that_it_wants() -> None:
     assert [s.headline for s in made if s.name == "vm_waited_pct"] == [
         "shop1 waited for processors 47.6 % of the time in which it wanted them (%RDY beside %RUN)"
     ]
+
+
+def test_reads_that_windows_could_not_correct() -> None:
+    text = (
+        "DeviceId ReadErrorsUncorrected Wear\n-------- --------------------- ----\n"
+        "7        {n}                      3\n8        0                      2\n"
+    )
+    (made,) = seen(text.format(n=9))
+    assert made.headline.startswith("disk 7 counts 9 reads that could not be corrected")
+    assert seen(text.format(n=0)) == []

@@ -1,10 +1,13 @@
-r"""Lines in which servers, wireless cards, tunnels and screens state what is full, lost or late: nginx stub_status, Apache's server-status,
-uWSGI's stats, `iwconfig`, `fping`, `wg show`, the head of `htop`, limits of z/OS UNIX, and sockets counted by state
-(`netstat -an | awk ... | sort | uniq -c`).
+r"""Lines in which servers, wireless cards, tunnels and screens state what is full, lost or late.
 
-Each becomes a row as those of `stated_lines` do: what is counted, of whom, how much, of how much. `state` keeps what the lines above said.
-Source: nginx, ngx_http_stub_status_module; Apache HTTP Server, mod_status; uWSGI, The uWSGI Stats Server; iwconfig(8); fping(8); wg(8);
-htop(1); IBM z/OS MVS System Messages, BPXO051I; netstat(8).
+nginx stub_status, Apache's server-status, uWSGI's stats, Squid's mgr:info, `varnishstat`, `unbound-control stats`,
+`iwconfig`, `netsh wlan show interfaces`, `fping`, `wg show`, the head of `htop`, limits of z/OS UNIX, and sockets
+counted by state (`netstat -an | awk ... | sort | uniq -c`).
+
+Each becomes a row as those of `stated_lines` do: what is counted, of whom, how much, of how much. `state` keeps what
+the lines above said. Source: nginx, ngx_http_stub_status_module; Apache HTTP Server, mod_status; uWSGI, The uWSGI
+Stats Server; Squid, Cache Manager; varnish-counters(7); unbound-control(8); Microsoft Learn,
+WLAN_ASSOCIATION_ATTRIBUTES; iwconfig(8); fping(8); wg(8); htop(1); IBM z/OS MVS System Messages, BPXO051I; netstat(8).
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ from typing import Any
 Stated = tuple[str, str, float, float | None]
 
 _MAYBE = re.compile(
-    r"(?i)server accepts handled requests|^ [0-9]+ [0-9]+ [0-9]+ *$|requests currently being processed|^(?:Busy|Idle)Workers: |\"max_queue\""
-    r"|IEEE 802\.11|Signal level=|Tx excessive retries|xmt/rcv/%loss|latest handshake: |persistent keepalive: "
-    r"|\[[|#*]* *[0-9.]+[%KMGT/]|SYSTEM WIDE LIMITS:|^(?:MAX|IPC)[A-Z]{4,12} |^[ \t]*[0-9]+ [A-Z][A-Z_0-9-]{5,14}[ \t]*$"
+    r"(?i)server accepts handled requests|^ [0-9]+ [0-9]+ [0-9]+ *$|requests currently being processed"
+    r"|^(?:Busy|Idle)Workers: |\"max_queue\"|IEEE 802\.11|Signal level=|Tx excessive retries|xmt/rcv/%loss"
+    r"|latest handshake: |persistent keepalive: |\[[|#*]* *[0-9.]+[%KMGT/]|SYSTEM WIDE LIMITS:|[ \t]Signal +: [0-9]"
+    r"|(?:Radio type|Band) +: |file desc|^total\.re[cq]|^(?:MAIN\.)?(?:sess_|thread_queue)"
+    r"|^(?:MAX|IPC)[A-Z]{4,12} |^[ \t]*[0-9]+ [A-Z][A-Z_0-9-]{5,14}[ \t]*$"
 )
 """What one of these lines has, to try no other one."""
 
@@ -47,6 +52,15 @@ _OMVS = re.compile(
 _OMVS_HEAD = re.compile(r"[ \t]*SYSTEM WIDE LIMITS:.*")
 _STATES = "CLOSE_WAIT|CLOSE-WAIT|SYN_SENT|SYN-SENT|SYN_RECV|SYN-RECV|SYN_RCVD|SYN_RECEIVED|FIN_WAIT_?[12]|FIN-WAIT-[12]|TIME_WAIT|TIME-WAIT|LAST_ACK|LAST-ACK"
 _COUNTED = re.compile(rf"[ \t]*(?P<value>[0-9]{{1,9}}) (?P<who>{_STATES})[ \t]*")
+_RADIO = re.compile(r"[ \t]+(?:Radio type|Band)[ \t]+: .*(?:802\.11|GHz).*")
+_QUALITY = re.compile(r"[ \t]+Signal[ \t]+: (?P<value>[0-9]{1,3})%[ \t]*")
+_SQUID = re.compile(
+    r"[ \t]*(?P<which>Maximum number of|Number of) file desc(?:riptors|[ ]currently in use):[ \t]+(?P<value>[0-9]{1,9})[ \t]*"
+)
+_UNBOUND = re.compile(r"total\.(?P<which>recursion\.time\.median|requestlist\.exceeded)=(?P<value>[0-9.]{1,18})[ \t]*")
+_VARNISH = re.compile(
+    r"(?:MAIN\.)?(?P<which>sess_conn|sess_dropped|thread_queue_len)[ \t]+(?P<value>[0-9]{1,18})[ \t]+[0-9.]{1,12}[ \t]+[A-Z].*"
+)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -91,6 +105,27 @@ def _of_servers(line: str, state: dict[str, Any]) -> list[Stated] | None:
         if (busy := state.pop("busy", None)) is not None:
             return [("workers of Apache busy", "Apache", busy, busy + float(found["value"]))]
         return None
+    if found := _SQUID.fullmatch(line):
+        if found["which"].startswith("Maximum"):
+            state["squid"] = float(found["value"])
+            return []
+        return (
+            [("descriptors of Squid", "Squid", float(found["value"]), float(state["squid"]))]
+            if "squid" in state
+            else []
+        )
+    if found := _UNBOUND.fullmatch(line):
+        median = found["which"].startswith("recursion")
+        name = "median time of a recursion" if median else "queries that found the list of requests full"
+        return [(name, "unbound", float(found["value"]), None)]
+    if found := _VARNISH.fullmatch(line):
+        if found["which"] == "sess_conn":
+            state["sessions"] = float(found["value"])
+            return []
+        if found["which"] == "thread_queue_len":
+            return [("sessions that wait for a thread", "Varnish", float(found["value"]), None)]
+        taken = state.get("sessions")
+        return [("sessions that Varnish dropped", "Varnish", float(found["value"]), float(taken))] if taken else []
     if '"max_queue"' in line:
         queues = [(float(m["used"]), float(m["most"])) for m in _UWSGI.finditer(line[:4000])]
         return [("queue of uWSGI", "uWSGI", *max(queues))] if queues else None
@@ -101,6 +136,12 @@ def _of_cards(line: str, state: dict[str, Any]) -> list[Stated] | None:
     if found := _CARD.fullmatch(line):
         state["card"] = found["who"]
         return []
+    if _RADIO.fullmatch(line):
+        state["radio"] = True
+        return []
+    if "radio" in state and (found := _QUALITY.fullmatch(line)):
+        # Windows counts -100 dBm as 0 % and -50 dBm as 100 %.
+        return [("weak signal", "the wireless card", 100.0 - min(100.0, float(found["value"])) / 2, None)]
     if "card" not in state:
         return None
     if found := _SIGNAL.fullmatch(line):
