@@ -54,6 +54,9 @@ HUNG = "hung"
 IN_SLEEP = {"asleep": 3, "lockup": 2, "standing": 2}
 """Least number of processes, tasks or stacks at one place by the kind of the observation: a single one may pass."""
 
+IN_PROGRAM = 3
+"""Least number of threads of a program that stand at one place of their own program: locks are free again in a moment."""
+
 CLEARED_DB = -10
 """Decibans of a clearing finding from which it excludes what it clears."""
 
@@ -257,7 +260,8 @@ def _is_plain(mechanism: Mechanism, row: Row) -> bool:
     """
     if not mechanism.plain_asleep or row["observer"] != "standing-still":
         return False
-    several = (row["n"] or 0) >= IN_SLEEP.get(row["kind"], 9) and (row["share"] or 0.0) >= HALF
+    least = max(IN_SLEEP.get(row["kind"], 9), IN_PROGRAM if mechanism.layer == "client_app" else 0)
+    several = (row["n"] or 0) >= least and (row["share"] or 0.0) >= HALF
     return several or row["kind"] == HUNG
 
 

@@ -32,7 +32,8 @@ NONE = replace(NAMES, mechanism="no-answer", contradicted_by=(Contradiction("an 
 BUSY = replace(FLUSH, mechanism="busy-machine", ordinary=True)
 ASLEEP = replace(FLUSH, mechanism="remote-file-wait", is_="a file server is slow", plain_asleep=True)
 BEHIND = replace(CHILD, mechanism="behind-a-proxy", is_="waits for the server behind a proxy", far_end=True)
-ALL = (JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, ASLEEP, BEHIND)
+HELD = replace(ASLEEP, mechanism="program-lock", is_="a lock of the program", layer="client_app", hypothesis="H-CLIENT")
+ALL = (HELD, JOURNAL, FLUSH, NAMES, CHILD, FULL, LATE, NONE, BUSY, ASLEEP, BEHIND)
 
 
 @pytest.fixture(autouse=True)
@@ -277,3 +278,11 @@ def test_a_wait_whose_kind_says_who_is_waited_for(more: dict[str, Any], leads: b
     assert led(wait) == ("behind-a-proxy" if leads else None)
     assert led(wait, seen(5)) == "journal-wait"  # whatever is named is no rival of it
     assert led({**wait, "mechanism": "child-wait"}) is None
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "expected"), [(3, 0.5, "program-lock"), (2, 1.0, None), (3, 0.4, None), (900, 0.9, "program-lock")]
+)
+def test_three_threads_at_one_lock_of_their_program_name_it(n: int, share: float, expected: str | None) -> None:
+    at = {"observer": "standing-still", "kind": "standing", "strength": "shape", "seconds": None, "of_s": None}
+    assert led(seen(4, "program-lock", **at, n=n, share=share)) == expected
