@@ -104,9 +104,14 @@ def silences(case: CaseTables) -> Iterator[Sighting]:
 
 
 def _silent(case: CaseTables, long: pl.DataFrame) -> set[tuple[Any, ...]]:
-    """Return (artifact, address, port) of servers that sent no packet although a SYN was repeated `ASKED` times."""
+    """Return (artifact, address, port) of servers that sent no packet although they were asked again `ASKED` times.
+
+    That is a SYN or the same datagram; a listing that cuts off every answer has none of any server.
+    """
     end = ["artifact_id", "server", "server_port"]
-    asked = long.filter((pl.col("kind") == "syn") & pl.col("by_client"))
+    asked = long.filter(
+        ((pl.col("kind") == "syn") | ((pl.col("kind") == "again") & pl.col("udp"))) & pl.col("by_client")
+    )
     often = asked.group_by(end).agg(pl.len().alias("n")).filter(pl.col("n") >= ASKED).drop("n")
     if often.is_empty():
         return set()
@@ -361,7 +366,7 @@ def _sighting(
     if middle is not None:
         others = f"{n:,} answers" if n > 1 else "answer"
         text += f", the other {others} came after {figure(middle, 's')} (median)"
-    if never and first["kind"] == "syn":
+    if never and first["kind"] in ("syn", "again"):
         text += ", and no packet came back"
     # A pause within what one side sends is reported, but not as time that the other side lost.
     lost = first["kind"] != "pause"
@@ -370,7 +375,8 @@ def _sighting(
         "syn": ({"event": "syn-unanswered"},) if never else ({"counter": "TCPSynRetrans"},),
         "again": (
             ({"port": 53, "seconds": round(first["gap"], 6)},) if first["server_port"] == 53
-            else ({"event": "datagram-repeated"},) if first["udp"] else ({"counter": "RetransSegs"},)
+            else ({"event": "datagram-unanswered" if never else "datagram-repeated"},) if first["udp"]
+            else ({"counter": "RetransSegs"},)
         ),
         "answer": ({**port, "seconds": round(first["gap"], 6)}, port),
     }  # fmt: skip

@@ -84,7 +84,7 @@ FORMATS = (
     Format(
         kind="packets",
         variant="text",
-        version="4",
+        version="5",
         systems=("solaris", "linux", "aix", "hpux", "freebsd", "macos", "windows"),
         tables=("packets", "tcp_flows"),
         man="tcpdump(1), snoop(1M), tshark(1)",
@@ -152,6 +152,7 @@ def claim(head: Head) -> Claim | None:
         " ack ",
         " win ",
         "length ",
+        " length: ",
         "who-has",
         "ICMP",
         "UDP",
@@ -167,7 +168,9 @@ def claim(head: Head) -> Claim | None:
     called = tool == "snoop" and re.search(r" -> [^ ]+ +[A-Z][A-Z0-9_]{2,8} [CR] ", text)
     # tcpdump prints no word for the protocol of questions to name servers and their answers.
     asked = tool == "tcpdump" and re.search(ASKED, text)
-    if not called and not asked and not any(word in text for word in kinds):
+    # tshark's columns with an arrow are its own, whatever protocol it dissects: LDAP, SMB2, KRB5, iSCSI.
+    dissected = tool == "tshark" and sum(re.match(TSHARK, x[:300]) is not None for x in head.lines[:40]) > 1
+    if not called and not asked and not dissected and not any(word in text for word in kinds):
         return None
     # Under -v a packet has two lines, under -x many. In an indented copy only the second ones fit.
     share = hits / filled

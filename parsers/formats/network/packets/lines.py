@@ -69,13 +69,13 @@ TSHARK = (
     r"^ *(?:[0-9]+ +)?(?:(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]{10}\.[0-9]{6,9})|([0-9]{1,9}\.[0-9]{6,9}))"
     + _SECOND_TIME
     + r" +"
-    r"([0-9A-Za-z:][0-9A-Za-z.:_-]*) +(?:→|->) +([0-9A-Za-z:][0-9A-Za-z.:_-]*) +([A-Z][A-Za-z0-9_.-]*) +([0-9]+) "
+    r"([0-9A-Za-z:][0-9A-Za-z.:_-]*) +(?:→|->) +([0-9A-Za-z:][0-9A-Za-z.:_-]*) +([a-z]?[A-Z][A-Za-z0-9_./-]*) +([0-9]+) "
 )
 COLUMNS_OF_WIRESHARK = (
     r"^ *[0-9]+ +(?:(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]{10}\.[0-9]{6,9})|([0-9]{1,9}\.[0-9]{6,9}))"
     + _SECOND_TIME
     + r" +"
-    r"([0-9A-Za-z_-]*[.:][0-9A-Za-z.:_-]*) +([0-9A-Za-z:][0-9A-Za-z.:_-]*) +([A-Z][A-Za-z0-9_.-]*) +(?:([0-9]+) +)?[0-9A-Za-z\[]"
+    r"([0-9A-Za-z_-]*[.:][0-9A-Za-z.:_-]*) +([0-9A-Za-z:][0-9A-Za-z.:_-]*) +([a-z]?[A-Z][A-Za-z0-9_./-]*) +(?:([0-9]+) +)?[0-9A-Za-z\[]"
 )
 """A row of Wireshark's packet list, copied or exported: columns, no arrow between the addresses; the length may be missing."""
 
@@ -305,7 +305,7 @@ def tshark(frame: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("udp"))
         .otherwise(layer.str.to_lowercase()),
         payload=pl.when(~tcp & (layer != "UDP")).then(
-            layer + " " + line.str.extract(r" [A-Z][A-Za-z0-9_.-]* +[0-9]+ ([^?]{1,80})")
+            layer + " " + line.str.extract(r" [a-z]?[A-Z][A-Za-z0-9_./-]* +[0-9]+ ([^?]{1,80})")
         ),
     )
     return complete(rows)
