@@ -1,7 +1,7 @@
 """Which single events took long, in listings of tools that print one line for each with its latency (bcc, bpftrace).
 
-Standing out: a disk whose middle read or write took 16 ms and more; operations of files of 0.1 s and more; connects of
-0.1 s and more. Normal: shorter ones; the longest of a listing is told as a measure. Tools such as ext4slower print slow
+Standing out: a disk whose middle read or write took 16 ms and more; operations of files of 0.1 s and more; connects and
+look-ups of names of 0.1 s and more. Normal: shorter ones; the longest of a listing is told as a measure. Tools such as ext4slower print slow
 operations only, so that their number is no part of all.
 Worked example: biosnoop with ten reads of sda of 640 to 1,310 ms and one of 2 ms: "10 of 11 reads and writes of sda took 16 ms
 and more, half of them 940 ms, the longest 1.31 s".
@@ -11,6 +11,7 @@ tcpconnlat(8), and their `LAT(ms)`; RFC 6298 2.1 (the first repetition of a SYN 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -31,8 +32,13 @@ OBSERVER = Observer(
     like="listed-values",
 )
 
-UNITS_S: Mapping[str, float] = {"LAT(s)": 1.0, "LAT(ms)": 1e-3, "LAT(us)": 1e-6}
-"""Headings of latencies, and what their unit is in seconds."""
+_LATENCY = re.compile(
+    r"(?i)(?:LAT(?:ENCY)?|DELTA|DURATION|ELAPSED|DELAY)[ _(]?(?P<unit>s|secs?|ms|us|usecs?|ns|nsecs?)\)?"
+)
+"""Headings of latencies: `LAT(ms)`, `LATms`, `LATENCY(us)`, `DELTA(ms)`."""
+
+UNITS_S: Mapping[str, float] = {"s": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+"""Seconds of a unit by its first letter."""
 
 MOST_ROWS = 100_000
 """Maximum number of rows that are looked at."""
@@ -62,7 +68,7 @@ class Event:
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what took long in each listing, the longest first."""
     columns = [*PLACE_COLUMNS, "part", "table_no", "line_no", "heading", "cells"]
-    timed = pl.any_horizontal(pl.col("heading").list.contains(name) for name in UNITS_S)
+    timed = pl.col("heading").list.join(" ").str.contains(r"(?i)\b(?:LAT|DELTA|DURATION|ELAPSED|DELAY)")
     rows = case.scan("rows", columns, timed).head(MOST_ROWS).collect(engine="streaming").sort("artifact_id", "line_no")
     found: list[Sighting] = []
     for _, table in rows.group_by("artifact_id", "part", "table_no", maintain_order=True):
@@ -70,23 +76,34 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         if not events:
             continue
         cells = events[0].cells
-        if "DISK" in cells:
+        if "DISK" in cells or "DEVICE" in cells:
             found += _disks(events)
         elif "FILENAME" in cells or "FILE" in cells:
             found += _files(events)
         elif {"DADDR", "DPORT"} <= set(cells):
             found += _connects(events)
+        elif "HOST" in cells:
+            found += _lookups(events)
     yield from sorted(found, key=lambda s: (s.normal, -s.value))[:MOST]
 
 
 def _event(row: Mapping[str, Any]) -> Event | None:
-    heading, cells = row["heading"] or (), row["cells"] or ()
-    held = {name: cell for name, cell in zip(heading, cells, strict=False) if name and cell}
-    name = next((n for n in UNITS_S if n in held), None)
-    text = held.get(name or "", "")
-    if name is None or not text.replace(".", "", 1).isdecimal() or len(text) > 20:
+    held = {name: cell for name, cell in _cells(row["heading"] or (), row["cells"] or ()) if name and cell}
+    name, unit = next(((n, m["unit"]) for n in held if (m := _LATENCY.fullmatch(n))), ("", ""))
+    text = held.get(name, "")
+    if not unit or not text.replace(".", "", 1).isdecimal() or len(text) > 20:
         return None
-    return Event(row, float(text) * UNITS_S[name], held)
+    return Event(row, float(text) * UNITS_S[unit[0].lower()], held)
+
+
+def _cells(heading: Sequence[str], cells: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and cells; a column of two words above two values is two columns that one blank separates."""
+    for name, cell in zip(heading, cells, strict=False):
+        names, parts = (name or "").split(), (cell or "").split()
+        if len(names) == len(parts) > 1:
+            yield from zip(names, parts, strict=True)
+        else:
+            yield name, cell
 
 
 def _grouped(events: Iterable[Event], *names: str) -> Iterator[tuple[str, list[Event]]]:
@@ -99,7 +116,7 @@ def _grouped(events: Iterable[Event], *names: str) -> Iterator[tuple[str, list[E
 def _disks(events: Sequence[Event]) -> Iterator[Sighting]:
     """Yield disks whose median read or write is slow, with the bound that `distributions` has for histograms."""
     least, _, name = LATE["block device I/O"]
-    for disk, held in _grouped(events, "DISK"):
+    for disk, held in _grouped(events, "DISK" if "DISK" in events[0].cells else "DEVICE"):
         late = [e for e in held if e.s >= least]
         middle = median(e.s for e in held)
         stands = len(held) >= FEW and middle >= least
@@ -131,6 +148,25 @@ def _connects(events: Sequence[Event]) -> Iterator[Sighting]:
         text = f"{len(late):,} of {len(held):,} connects to {end} took {figure(FELT_S, 's')} and more"
         lost = max(e.s for e in late) >= SYN_S
         yield _sighting(late, end, text, None, {"event": "connect-after-a-second"} if lost else {"call": "connect"})
+
+
+def _lookups(events: Sequence[Event]) -> Iterator[Sighting]:
+    """Yield the names whose look-up took long, all together: the resolver is the same for all."""
+    late = [e for e in events if e.s >= FELT_S]
+    if not late:
+        return
+    worst = max(late, key=lambda e: e.s)
+    names = len({e.cells["HOST"] for e in late if "HOST" in e.cells})
+    text = f"{len(late):,} of {len(events):,} look-ups of names took {figure(FELT_S, 's')} and more, {names:,} different names"
+    whose = f" of {worst.cells.get('HOST', 'a name')} by {worst.cells.get('COMM', 'a program')}"
+    yield _sighting(
+        late,
+        "look-ups of names",
+        text,
+        sum(e.s for e in late) / sum(e.s for e in events),
+        {"event": "lookup-took-long"},
+        whose,
+    )
 
 
 def _sighting(

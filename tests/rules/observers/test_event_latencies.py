@@ -67,3 +67,26 @@ def test_cells_that_are_no_number_and_other_tables_are_left_out() -> None:
     assert seen(ENDS, ("8", "relayd", "10.2.0.41", "6379", "n/a")) == []
     assert seen(("NAME", "LAT(ms)"), ("relayd", "9000")) == []
     assert seen(("NAME", "AGE"), ("relayd", "9000")) == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "longest"),
+    [("LATms", "2104.0", "2.104 s"), ("LATENCY(us)", "310000", "0.310 s"), ("DELTA(ms)", "120", "0.120 s")],
+)
+def test_headings_of_latencies_in_other_spellings(heading: str, cell: str, longest: str) -> None:
+    (one,) = seen(("PID", "COMM", heading, "HOST"), ("91", "fetchd", cell, "mirror.example"))
+    assert one.headline == (
+        f"1 of 1 look-ups of names took 0.100 s and more, 1 different names, the longest of mirror.example by fetchd {longest}"
+    )
+    assert (one.seen, one.share) == (({"event": "lookup-took-long"},), 1.0)
+
+
+def test_two_columns_under_one_heading_are_parted() -> None:
+    (one,) = seen(("PID", "LATms HOST"), ("91", "0.2 a.example"), ("92", "4000.1 b.example"))
+    assert one.headline.startswith("1 of 2 look-ups of names took 0.100 s and more")
+    assert seen(("PID", "LATms HOST"), ("91", "0.2 a.example")) == []
+
+
+def test_a_device_is_a_disk() -> None:
+    (one,) = seen(("DEVICE", "CMD", "LATENCY(us)"), *[("sdq", "ledgerd", "812000")] * FEW)
+    assert one.seen == ({"event": "block-io-slow"},)

@@ -70,6 +70,24 @@ _IOTOP_ROW = re.compile(
 IOTOP = ("ID", "PRIO", "USER", "DISK READ", "DISK WRITE", "SWAPIN%", "IO%", "COMMAND")
 """Heading under which rows of iotop are stored, whatever its options."""
 
+_FREE = frozenset(
+    (
+        "ARGS",
+        "CMD",
+        "CMDLINE",
+        "COMMAND",
+        "FILENAME",
+        "PATH",
+        "QUERY",
+        "STATEMENT",
+        "INFO",
+        "MESSAGE",
+        "DETAIL",
+        "DETAILS",
+    )
+)
+"""Last columns whose cells are text with blanks, as tools print them that list one event or process a line."""
+
 _LVM = re.compile(r"[ \t]*(?:LV +VG +Attr +LSize|VG +#PV +#LV|PV +VG +Fmt)\b")
 """Headings of lvs, vgs and pvs, whose rows leave cells empty."""
 
@@ -102,7 +120,7 @@ _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
 Shape = dict[str, Any]
-"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, iotop, atopsar, poolmon, last, ruled, profile), `heading`, `starts` of its
+"""How a table is cut: `mode` (bar, tab, wide, words, mtr, df, iotop, atopsar, poolmon, last, free, ruled, profile), `heading`, `starts` of its
 cells. JSON-able.
 
 `framed` is False where bars stand only between the cells.
@@ -196,7 +214,25 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         rows = [cells for cells in cut if cells]
         if rows and len(rows) >= FITS * len(cut) and _is_table(shape, rows, ruled):
             return shape
-    return None
+    return _with_text_at_the_end(first, below)
+
+
+def _with_text_at_the_end(first: str, below: Sequence[str]) -> Shape | None:
+    """Return the shape of a table in capitals whose last column holds text with blanks; None unless a column before has numbers.
+
+    >>> _with_text_at_the_end("PID PPID RET ARGS", ["12 1 0 sh -c true", "13 12 0 true"])["heading"]
+    ['PID', 'PPID', 'RET', 'ARGS']
+    >>> _with_text_at_the_end("PID ARGS", ["12 sh -c true", "13 true"])
+    """
+    heading = first.split()
+    if len(heading) < 3 or heading[-1] not in _FREE or not _is_heading(heading):
+        return None
+    shape: Shape = {"mode": "free", "heading": heading, "starts": []}
+    rows = [cells for line in below if (cells := row_of(shape, line)) is not None]
+    fits = len(rows) >= 2 and len(rows) >= FITS * len(below)
+    columns = list(zip(*rows, strict=True))[:-1] if fits else []
+    numbers = [column for column in columns if all(_NUMBER.fullmatch(cell) for cell in column)]
+    return shape if numbers else None
 
 
 def _remarked(heading: Sequence[str], line: str) -> list[str] | None:
@@ -341,6 +377,9 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     if mode == "last":
         cells = line.split(None, len(heading) - 1)
         return cells if len(cells) == len(heading) and cells[0].lstrip("*").isdigit() | (heading[0] == "host") else None
+    if mode == "free":
+        cells = line.split(None, len(heading) - 1)
+        return [*cells[:-1], cells[-1].rstrip()] if len(cells) == len(heading) else None
     if mode == "profile":
         return profile_lists.cells_of(heading, line)
     if mode == "ruled":
