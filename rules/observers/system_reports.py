@@ -2,7 +2,8 @@
 
 Standing out: a table that is full or has refused, buffers that were denied, late collisions or half duplex, an interrupt routine
 that ran `ROUTINE_S` or longer, a file server that answered after `SLOW_MS`, a disk that counts errors, requests that found no resource of their
-adapter, an interrupt that comes `STORM` times a second, the driver that a debugger names for a stop, a clock that is `OFF_S` off, packets lost on a link of a
+adapter, an interrupt that comes `STORM` times a second, the driver that a debugger names for a stop, memory that a program lost, the function that took most of
+a large heap, a clock that is `OFF_S` off, packets lost on a link of a
 path, processors whose speed the firmware limits, little free memory, a lock that threads wait for, a thread with a minute of processor
 time, work that waits in a pool of threads. Normal: figures within those bounds; they are not shown.
 A module of the kernel itself is no driver to blame: the debugger names it where it found nobody else.
@@ -83,6 +84,12 @@ WEAK_DBM = 82.0
 LEFT_OPEN = 1_000.0
 """Minimum number of connections that only the peer closed: nearly all of the usual 1,024 descriptors."""
 
+LOST_MB = 100.0
+"""Minimum size in MB of memory that a program lost: what is left over at its end is often less and no harm."""
+
+HEAP_MB, HEAP_PCT = 500.0, 75.0
+"""Minimum size of a heap, and part of it that one function took, from which that function is who fills the memory."""
+
 A_FEW = 0.01
 """Minimum part of calls or packets that is worth a word."""
 
@@ -161,6 +168,9 @@ SAYS = {
     "btrfs flush_io_errs": Says("The disk {who} counts {value} flushes that failed"),
     "btrfs corruption_errs": Says("The disk {who} gave {value} blocks with a wrong checksum"),
     "clock that is allowed": Says("The policy lets {who} run at {value} of their highest clock", 0.0, 60.0, "%"),
+    "memory lost": Says(
+        "{who} lost {value} MB of memory: nothing points at it any more", LOST_MB, unit="MB", share=0.6
+    ),
     "test of a disk": Says("Requests to {who} took {value} on average (ioping)", SLOW_MS, unit="ms", share=0.6),
     "buffered disk reads": Says("{who} gave {value} MB per second (hdparm -t)", 0.0, 20.0, "MB"),
     "hypervisor memory soft": Says(
@@ -268,6 +278,8 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
         return _made(worst, counter, who, words, used, "count", OUTRIGHT, {"counter": counter}, 1) if full else None
     if counter.startswith(OMVS):
         counter = OMVS
+    if counter == "heap held":
+        return _held(who, max(rows, key=lambda r: float(r["cells"][2])))
     if counter in PARTS:
         return _against(counter, who, max(rows, key=_part))
     if counter == "lost on a link":
@@ -345,6 +357,15 @@ def _against(counter: str, who: str, row: dict[str, Any]) -> Sighting | None:
     unit = "°C" if counter == "temperature" else "count"
     share = OUTRIGHT if part >= least else 0.3
     return _made(row, counter, who, words, used, unit, share, {"counter": name}, 1)
+
+
+def _held(who: str, row: dict[str, Any]) -> Sighting | None:
+    """Return the function that took most of a large heap."""
+    part, heap = (float(cell or 0) for cell in row["cells"][2:4])
+    if part < HEAP_PCT or heap < HEAP_MB:
+        return None
+    words = f"{who} took {figure(part, '%')} of the {heap:,.0f} MB of the heap"
+    return _made(row, "heap held", who, words, part, "%", part / 100.0, {"counter": "heap held"}, 1)
 
 
 def _link(who: str, row: dict[str, Any]) -> Sighting | None:

@@ -34,7 +34,7 @@ _FATAL = re.compile(
     r"|==[0-9]{1,10}== ?ERROR: \w+Sanitizer: .+"
 )
 _FAILED = re.compile(
-    r"SUMMARY: \w+Sanitizer: .+"
+    r"SUMMARY: \w+Sanitizer: (?![0-9,]{1,25} byte\(s\) leaked).+"
     r"|[gd]?make(?:\[[0-9]+\])?: \*\*\* .+"
     r"|npm (?:ERR!|error) (?:code|errno|network|syscall|signal|command failed)\b.*"
     r"|FAILED: .+|FAILURE: Build failed.*|> Task \S+ FAILED"

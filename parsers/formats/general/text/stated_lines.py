@@ -11,7 +11,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parsers.formats.general.text import aix_lines, device_lines, lock_lines, machine_lines, status_lines
+from parsers.formats.general.text import (
+    aix_lines,
+    device_lines,
+    heap_lines,
+    lock_lines,
+    machine_lines,
+    status_lines,
+)
 
 REPORT = "system report"
 """Heading of the rows."""
@@ -128,6 +135,7 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     made = aix_lines.stated(line, state) if made is None else made
     made = lock_lines.stated(line, state) if made is None else made
     made = machine_lines.stated(line, state) if made is None else made
+    made = heap_lines.stated(line, state) if made is None else made
     return status_lines.stated(line, state) if made is None else made
 
 
