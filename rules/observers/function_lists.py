@@ -34,7 +34,7 @@ from rules.signatures.signatures import Seen, recognise
 OBSERVER = Observer(
     "function-lists",
     "What owns the profile that a run-time's own tool prints?",
-    ("rows", "params"),
+    ("rows", "params", "counters"),
     {"*": "the callers of the largest functions (pprof -peek FUNCTION; print_callers() of pstats)"},
     alone=True,
 )
@@ -150,13 +150,22 @@ _OF_FILE = {
     "_thread.RLock": "threading.py",
 }
 """Files of Python's library that wrap classes of C: their methods do the same as those of the file."""
+FUNCTION = r"(?:function|subroutine|symbol|routine)"
+"""How a column of functions is called in the tables of profilers: pmcstat, tprof, hotkernel, xperf."""
+
+PERCENT = r"(?i:%(?: ?(?:samp|samples|weight|cpu|time|total))?|pcnt|pct|percent|(?:weight|samples|cpu|time) ?%)"
+MOST_PCT = 101.0
+"""Largest sum of the parts of one whole, with what rounding adds."""
+
 PLACE = re.compile(r"(?:.*[/\\])?(?P<file>[^/\\:]+):[0-9]+\((?P<name>.+)\)")
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what owns the lists of functions, the largest share first."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "table_no", "heading", "cells"]
-    lists = pl.col("heading").list.first().is_in(sorted({heading[0] for heading in OF_FUNCTIONS}))
+    lists = pl.col("heading").list.first().is_in(sorted({heading[0] for heading in OF_FUNCTIONS})) | pl.col(
+        "heading"
+    ).list.join(" ").str.contains(rf"(?i)\b{FUNCTION}\b")
     rows = (
         case.scan("rows", columns, lists)
         .sort("artifact_id", "part", "table_no", "line_no", nulls_last=True)
@@ -187,6 +196,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             found += _ticks(held)
         elif heading == PARENTS:
             found += _tops(held)
+        elif as_rows := [{**r, "cells": cells} for r in held if (cells := _any_as_flat(heading, r["cells"]))]:
+            found += _flat(as_rows, {})
+    found += _counted(case)
     yield from sorted(found, key=lambda s: (s.idle is not None, -(s.share or 0.0), s.lines[0].line_from))
 
 
@@ -219,6 +231,48 @@ def _callgrind_as_flat(cells: Sequence[str]) -> list[str]:
     count, _, pct = cells[0].partition("(")
     own, part = count.strip(), pct.strip(" )") or "0%"
     return [own, part, "", own, part, cells[1].partition(" [")[0].rpartition(":")[2] or cells[1]]
+
+
+def _any_as_flat(heading: Sequence[str], cells: Sequence[str]) -> list[str] | None:
+    """Return a row of any other table with a column of functions and one of percents so; None where it has none.
+
+    Two columns that one blank separates share a heading and a cell.
+
+    >>> _any_as_flat(["%SAMP IMAGE", "FUNCTION"], ["31.0 kernel", "sched_pickcpu"])
+    ['31.0%', '31.0%', '', '31.0%', '31.0%', 'sched_pickcpu']
+    >>> _any_as_flat(["Function", "Calls"], ["main", "1"])
+    """
+    names: list[tuple[str, str]] = []
+    for name, cell in zip(heading, cells, strict=False):
+        parts = (name.split(), cell.split())
+        names += zip(*parts, strict=True) if len(parts[0]) == len(parts[1]) == 2 else [(name, cell)]
+    function = next((cell for name, cell in names if re.fullmatch(rf"(?i){FUNCTION}(?: name)?", name)), "")
+    pct = next((cell for name, cell in names if re.fullmatch(PERCENT, name)), "").rstrip("%")
+    if not function or not re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{1,6})?", pct):
+        return None
+    own = f"{pct}%"
+    return [own, own, "", own, own, function]
+
+
+def _counted(case: CaseTables) -> list[Sighting]:
+    """Return what owns lists of functions that were read as counters: those of DTrace's scripts, and tables with commas."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "grp", "item", "name", "value"]
+    ours = pl.col("grp").is_in(["function", "csv"]) & pl.col("name").str.contains(rf"^(?:{PERCENT})$")
+    rows = (
+        case.scan("counters", columns, ours & pl.col("item").str.contains(r"^[A-Za-z_.~?][\w.`:!~<>*&$@?-]+$"))
+        .sort("artifact_id", "part", "line_no")
+        .group_by("artifact_id", maintain_order=True)
+        .head(MOST_ROWS)
+        .collect(engine="streaming")
+        .to_dicts()
+    )
+    found: list[Sighting] = []
+    for _, group in groupby(rows, key=lambda r: (r["artifact_id"], r["part"])):
+        held = [r for r in group if 0 <= (r["value"] or -1.0) <= 100]
+        if held and (held[0]["grp"] == "function" or sum(r["value"] for r in held) <= MOST_PCT):
+            parts = [(r, f"{r['value']:g}%") for r in held]
+            found += _flat([{**r, "table_no": 0, "cells": [p, p, "", p, p, r["item"]]} for r, p in parts], {})
+    return found
 
 
 def _computed(one: Sighting) -> Sighting:

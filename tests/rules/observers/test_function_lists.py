@@ -264,3 +264,31 @@ def test_few_functions_of_a_flat_profile_and_a_short_run_are_no_sum() -> None:
 def test_a_flat_profile_of_async_profiler_is_a_list_of_functions() -> None:
     (one,) = made(["ns", "percent", "samples", "top"], ("9100200300", "61.30%", "910", "com.till.Rules.match"))
     assert one.headline == "com.till.Rules.match itself has 61.3 % of the samples (9.100s)"
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "told"),
+    [
+        (("%SAMP IMAGE", "FUNCTION", "CALLERS"), ("71.5 kernel", "ip_output", "tcp_output"), True),
+        (("Subroutine", "%", "Source"), (".ip_output", "71.50", "net.c"), True),
+        (("Module", "Symbol", "% Weight"), ("tcpip.sys", "IpOutput", "71.5"), True),
+        (("Symbol", "Calls"), ("ip_output", "71"), False),
+        (("Name", "%"), ("ip_output", "71.5"), False),
+    ],
+)
+def test_any_table_with_functions_and_percents_is_a_profile(
+    heading: tuple[str, ...], row: tuple[str, ...], told: bool
+) -> None:
+    assert [one.share for one in made(heading, row)] == [pytest.approx(0.715)] * told
+
+
+@pytest.mark.parametrize(
+    ("grp", "parts", "told"), [("function", (61.0, 9.0), 1), ("csv", (61.0, 60.0), 0), ("other", (61.0,), 0)]
+)
+def test_functions_that_were_read_as_counters(grp: str, parts: tuple[float, ...], told: int) -> None:
+    rows = [
+        {"part": 1, "line_no": n, "grp": grp, "item": f"genunix`fn_{n}", "name": "pcnt", "value": value}
+        for n, value in enumerate(parts, 2)
+    ]
+    found = list(observe(Case.of_tables({"counters": rows})))
+    assert [one.subject for one in found] == ["genunix`fn_2"] * told
