@@ -28,6 +28,7 @@ from parsers.formats.general.text.json_entries import entry_of
 from parsers.formats.general.text.metrics_lines import METRICS, exposed
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
+from parsers.formats.general.text.platform_lines import severity_of_platform
 from parsers.formats.general.text.proc_lines import DOTNET, LINES, QUEUES, counted
 from parsers.formats.general.text.program_lines import severity_of_program
 from parsers.formats.general.text.queue_lines import BACKLOG, queued
@@ -554,8 +555,28 @@ class Paragraphs:
             self.read.append(lines[at][0])
             lines = lines[at + 1 :]
             break
+        else:
+            lines = self._below_two_lines(lines)
         for line in lines:
             self._one(*line)
+
+    def _below_two_lines(self, lines: list[Any]) -> list[Any]:
+        """Return the lines that are still to be read: those below a heading of two lines if the paragraph has one."""
+        for at in range(min(tables.ABOVE, len(lines) - 2)):
+            if lines[at][2] or self.state.get("advice"):
+                continue
+            if shape := tables.two_lines_at([line for _, line, _, _ in lines[at:]]):
+                for line in lines[:at]:
+                    self._one(*line)
+                self.state |= {
+                    "mode": "table",
+                    "shape": shape,
+                    "row_no": 0,
+                    "table_no": self.state.get("table_no", 0) + 1,
+                }
+                self.read += [lines[at][0], lines[at + 1][0]]
+                return lines[at + 2 :]
+        return lines
 
     def _one(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
         """Read one line of a paragraph of which it is decided whether it is a table."""
@@ -610,7 +631,7 @@ class Paragraphs:
             if made := measured(line) or timed(line, state.get("time_unit")):
                 self._measured(no, *made)
                 return
-            if said := severity_of_program(line) or severity_of_database(line):
+            if said := severity_of_program(line) or severity_of_database(line) or severity_of_platform(line):
                 self._log(no, state.get("now"), line.strip(), said)
                 self._after_log(no, line.strip())
                 return

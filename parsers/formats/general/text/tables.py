@@ -116,6 +116,18 @@ _APART = re.compile(r"(?<=[0-9]) ms\b")
 """Heading and row of atopsar. The heading ends with the name of the report, a row without a stamp belongs to the stamp
 above it, and the cell of `avserv` ends with its unit."""
 
+_SPAN = re.compile(r"(?i)[0-9]{1,2}[ -]?(?:s|secs?|m|mins?|h|hrs?)")
+"""Cell of a heading that names a span over which the column is a mean (`5Sec`, `1Min` of Cisco's list of processes)."""
+
+_LONG_LAST = frozenset(("process", "command", "cmd", "program", "query", "statement", "comm"))
+"""Names of a last column whose cells may have several words."""
+
+_IDENTIFIER = re.compile(r"[\w.]*[a-z0-9]_[\w.]*|[^()]{1,24}\([^()]{1,12}\)|\S+/\S+|\S*%\S*")
+"""Cell of a heading that no sentence has: a name with an underscore, a unit in brackets, a rate, a percentage."""
+
+OF_GROUP, OF_COLUMN = 2, 6
+"""Maximum number of characters between a column and the words of its group and of its own heading."""
+
 _REMARK = re.compile(r"[ \t]{2,}(?=\S*[A-Za-z])(?P<remark>\S.*?)[ \t]*")
 """Words behind the last number of a row, set off by two blanks or more."""
 
@@ -214,7 +226,7 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         rows = [cells for cells in cut if cells]
         if rows and len(rows) >= FITS * len(cut) and _is_table(shape, rows, ruled):
             return shape
-    return _with_text_at_the_end(first, below)
+    return _with_text_at_the_end(first, below) or _with_long_last(first, below)
 
 
 def _with_text_at_the_end(first: str, below: Sequence[str]) -> Shape | None:
@@ -233,6 +245,71 @@ def _with_text_at_the_end(first: str, below: Sequence[str]) -> Shape | None:
     columns = list(zip(*rows, strict=True))[:-1] if fits else []
     numbers = [column for column in columns if all(_NUMBER.fullmatch(cell) for cell in column)]
     return shape if numbers else None
+
+
+def _with_long_last(first: str, below: Sequence[str]) -> Shape | None:
+    """Return the shape of a list of numbered things whose last cell has several words, such as a command; else None.
+
+    >>> _with_long_last(" PID uSecs  5Sec Process", ["  91   812  9.10% Net Input", "   7    12  0.10% Logger"])["mode"]
+    'last'
+    """
+    heading = first.split()
+    if heading[-1:] == [] or heading[-1].lower() not in _LONG_LAST or len(heading) < 4 or not _is_heading(heading):
+        return None
+    shape: Shape = {"mode": "last", "heading": heading, "starts": []}
+    fits = sum(row_of(shape, line) is not None for line in below)
+    return shape if fits and fits >= FITS * len(below) else None
+
+
+def two_lines_at(lines: Sequence[str]) -> Shape | None:
+    """Return the shape of a table whose heading takes the first two of these lines, the groups above the columns.
+
+    A column is named after what stands above it in both lines; None if the lines are no such table.
+
+    >>> made = two_lines_at(["        Net kB/s    Disk", " CPU    in    out   util", " 12%    10    20     9%", " 90%   100   200    99%"])
+    >>> made["heading"]
+    ['CPU', 'Net kB/s in', 'Net kB/s out', 'Disk util']
+    >>> two_lines_at(["One line of words", "and another one", "1 2 3 4", "5 6 7 8"]) is None
+    True
+    """
+    if len(lines) < 3 or len(lines[0]) > 2000 or any(RULE.fullmatch(line) or "|" in line for line in lines[:2]):
+        return None
+    below = [line for line in lines[2:] if not RULE.fullmatch(line)]
+    counts = [len(line.split()) for line in below]
+    columns = max(set(counts), key=counts.count, default=0)
+    rows = [line for line, n in zip(below, counts, strict=True) if n == columns]
+    words = list(_WORD.finditer(lines[1]))
+    above = list(_CELL.finditer(lines[0]))
+    figures = sum(bool(_NUMBER.fullmatch(cell)) for line in rows for cell in line.split())
+    if (
+        not 4 <= columns <= MOST_COLUMNS
+        or not columns / 2 <= len(words) <= columns
+        or len(above) < 2
+        or len(rows) < FITS * (len(below) - 1)
+        or 2 * figures < columns * len(rows)
+        or any(word[0][0].isdigit() for word in (*words, *above))
+    ):
+        return None
+    spans = [list(found) for found in zip(*([m.span() for m in _WORD.finditer(line)] for line in rows), strict=True)]
+    heading = []
+    for ends in spans:
+        span = (min(start for start, _ in ends), max(end for _, end in ends))
+        names = [_above(span, above, OF_GROUP), _above(span, words, OF_COLUMN)]
+        if names[0] and not names[1] and len(words) == columns:
+            return None
+        heading.append(" ".join(name for name in names if name))
+    return {"mode": "words", "heading": heading, "starts": []} if sum(map(bool, heading)) * 5 >= columns * 4 else None
+
+
+def _above(span: tuple[int, int], words: Sequence[re.Match[str]], within: int) -> str:
+    """Return the words that stand above the columns `span` of characters or at most `within` beside it, the nearest."""
+
+    def apart(word: re.Match[str]) -> tuple[int, float]:
+        between = max(word.start() - span[1] + 1, span[0] - word.end() + 1, 0)
+        return between, abs(word.start() + word.end() - sum(span)) / 2
+
+    nearest = min(words, key=apart, default=None)
+    return nearest[0] if nearest is not None and apart(nearest)[0] <= within else ""
 
 
 def _remarked(heading: Sequence[str], line: str) -> list[str] | None:
@@ -277,7 +354,7 @@ def _is_heading(cells: Sequence[str]) -> bool:
     return (
         2 <= len(cells) <= MOST_COLUMNS
         and all(0 < len(cell) <= _WIDEST and cell[-1] not in "=;" for cell in cells)
-        and sum(cell[0].isdigit() for cell in cells) * TIMES_DIGIT <= len(cells)
+        and sum(cell[0].isdigit() and not _SPAN.fullmatch(cell) for cell in cells) * TIMES_DIGIT <= len(cells)
         and sum(any(ch.isalpha() for ch in cell) for cell in cells) * 2 > len(cells)
         and not (cells[0][-1] == ":" and len(cells) == 2)
     )
@@ -295,8 +372,18 @@ def _is_table(shape: Shape, rows: Sequence[Sequence[str]], ruled: bool) -> bool:
         column = [row[n] for row in rows]
         numbers = sum(bool(_NUMBER.fullmatch(cell)) if strict else any(c.isdigit() for c in cell) for cell in column)
         if numbers >= least and not any(c.isdigit() for c in name):
-            return capitals or len(rows) >= 2
+            return capitals or len(rows) >= 2 or _is_listing(heading, rows[0])
     return capitals and len(heading) >= 3 and (not strict or len(rows) >= 2)
+
+
+def _is_listing(heading: Sequence[str], cells: Sequence[str]) -> bool:
+    """Decide whether a heading with a single row is one of a tool: most of its names are no words of a sentence.
+
+    >>> _is_listing(["node", "queue_size", "rate(ms)", "log_kb"], ["a", "9", "1.5", "7"]), _is_listing(list("abcd"), list("a123"))
+    (True, False)
+    """
+    named = sum(bool(_IDENTIFIER.fullmatch(name)) for name in heading)
+    return len(heading) >= 4 and 2 * named >= len(heading) and sum(bool(_NUMBER.fullmatch(c)) for c in cells) >= 2
 
 
 def _tight(cells: Sequence[str], wanted: int) -> list[str] | None:
