@@ -1,0 +1,58 @@
+"""Tests of who waits in lists of jobs, statements and sessions."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.waiting_entries import OBSERVER, observe
+from tests.parsers.formats.evidence import read_bytes
+
+JOBS = """             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
+              9001      wide    nine1      ann {st}       0:00      8 ({why})
+              9002      wide    nine2      ann {st}       0:00      8 ({why})
+              9000      wide    nine0      ann  R    1:00:00      8 n[1-8]
+"""
+IDLE = """  pid  |        state        |   age    | query
+-------+---------------------+----------+-------------------
+  9001 | idle in transaction | 0{h}:00:09 | UPDATE t9 SET b = 9
+  9002 | active              | 00:00:01 | SELECT 9
+"""
+LAG = """NAME                   VALUE            TIME_COMPUTED
+---------------------- ---------------- -------------------
+apply lag              +00 0{h}:00:09     09/12/2031 09:12:05
+apply finish time      +00 00:00:31.002 09/12/2031 09:12:05
+"""
+PLANS = """query_id plan_id count_executions avg_duration_us
+-------- ------- ---------------- ---------------
+    9122      91             9122            9122
+    9122      92              912        {slow}
+"""
+FLAGS = """address          flags   sessid   user     tty      wait             tout locks nreads   nwrites
+45d1c0a8         {flag}--PR-- 9001     ann      -        4a1b2c30         -1   12    9122     912
+45d1c8b0         Y--P--- 9002     bob      -        4a1b2c30         -1   4     912      1
+"""
+
+
+def told(text: str) -> list[Sighting]:
+    made = read_bytes(text.encode())
+    return list(
+        observe(Case.of_tables({name: made.table(name).to_dicts() for name in OBSERVER.tables if name in made.tables}))
+    )
+
+
+@pytest.mark.parametrize(
+    ("waits", "runs", "event"),
+    [
+        (JOBS.format(st="PD", why="Resources"), JOBS.format(st=" R", why="n9"), "jobs-wait-for-nodes"),
+        (JOBS.format(st="PD", why="QOSMaxCpuPerUserLimit"), JOBS.format(st="CG", why="n9"), "jobs-wait-for-limit"),
+        (IDLE.format(h="3"), IDLE.format(h="0"), "transaction-left-open"),
+        (LAG.format(h="7"), LAG.format(h="0"), "replica-late"),
+        (PLANS.format(slow="91233112"), PLANS.format(slow="    9200"), "plan-slower-than-other"),
+        (FLAGS.format(flag="L"), FLAGS.format(flag="Y"), "session-waits-for-lock"),
+    ],
+)
+def test_what_waits_stands_out(waits: str, runs: str, event: str) -> None:
+    assert [made.seen for made in told(waits)] == [({"event": event},)]
+    assert told(runs) == []
