@@ -4,11 +4,11 @@ Arrays, volume managers, file systems, databases and clouds list this under name
 `avg_read_stall_ms`, `AVG TIME(ms) READ`, `Avg-latency`, `RTT`. A figure counts if its name or cell says that it is a time with a unit, and
 if the name, its title or the name of its thing says that it is about storage. Standing out: `SLOW_MS` or more on average. A part of
 a capacity that is used up (a tablespace, a limit of a cloud's disk, the memory a service may have), a processor of an array
-that is always busy stand out too. Maxima, totals and settings are no answers. Normal: less.
+that is always busy, an account of credits that is empty stand out too. Maxima, totals and settings are no answers. Normal: less.
 Worked example: `mdisk_ms 79 118`: "mdisk_ms is 79.0 ms".
 Cost: at most `MOST_ROWS` rows of each table. Source: NetApp, qos statistics volume latency show; IBM Spectrum Virtualize, lssystemstats; HPE 3PAR
 CLI reference, statport; Pure Storage, purevol monitor; vxstat(1M); Gluster, volume profile; Microsoft Learn, sys.dm_io_virtual_file_stats and
-Disk metrics (Consumed Percentage); nfsstat(8), mountstats(8); SAP HANA,
+Disk metrics (Consumed Percentage); nfsstat(8), mountstats(8); Amazon EBS, BurstBalance; Amazon EC2, CPUCreditBalance; SAP HANA,
 M_SERVICE_MEMORY; Oracle Database Reference, DBA_TABLESPACE_USAGE_METRICS. 20 ms: bound of devices as of `saturation`.
 """
 
@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 from typing import Any
 
 import polars as pl
@@ -92,6 +92,11 @@ KNOWN_WHOLES: tuple[tuple[str, str, str, float], ...] = (
 )
 """Pattern of the names of a listing, pattern of the name of the percentage, event, and bound."""
 
+BUSY_DISK = re.compile(r"(?:9[5-9]|100)%")
+CREDITS = re.compile(r"BurstBalance|CPUCreditBalance|EBS(?:IO|Byte)Balance%|BurstCreditBalance")
+EMPTY = 0.5
+"""Accounts of credits of Amazon's disks and machines, and the balance below which they are empty."""
+
 LOST = re.compile(r"crc err|crc g_eof|disc c3|c3timeout tx")
 MANY_LOST = 100.0
 """Columns of porterrshow that count frames which were damaged or thrown away, and the number of them that tells something since a reset."""
@@ -124,7 +129,25 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         found += _of_table(list(table))
     for _, part in _values(case).group_by("artifact_id", "part", maintain_order=True):
         found += _of_values(part.to_dicts())
+    found += _credits(case, rows)
     yield from sorted(found, key=lambda s: (-(s.share or 0.0), s.lines[0].line_from))
+
+
+def _credits(case: CaseTables, rows: pl.DataFrame) -> Iterator[Sighting]:
+    """Yield accounts of credits of a cloud (data points below their Label) that are empty at the end."""
+    for label in _values(case).filter(pl.col("name") == "Label").to_dicts():
+        found = CREDITS.fullmatch(str(label["value"]).strip())
+        points = [
+            r
+            for r in rows.filter(pl.col("part") == label["part"]).to_dicts()
+            if found and r["artifact_id"] == label["artifact_id"]
+        ]
+        left = [(float(m[1]), r) for r in points for n, c in zip(r["heading"], r["cells"], strict=False)
+                if n in ("Average", "Minimum") and (m := LETTERS.fullmatch(str(c or "")))]  # fmt: skip
+        if left and left[-1][0] <= EMPTY:
+            event = "cpu-credits-empty" if label["value"].startswith("CPU") else "io-credits-empty"
+            told = Told(str(label["value"]), "", left[-1][0], left[-1][1])
+            yield _made(told, "limit", "credits", "", EMPTY, {"event": event}, len(left))
 
 
 def _values(case: CaseTables) -> pl.DataFrame:
@@ -184,6 +207,23 @@ def _of_table(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
     yield from _told_used(used)
     if "c3timeout tx" in heading:
         yield from _lost(heading, rows)
+    if any(name.startswith("CP ") for name in heading):
+        yield from _back_to_back(rows)
+
+
+def _back_to_back(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield how often consistency points of ONTAP came back to back (B, b) while a disk was always busy."""
+    held = []
+    for row in rows:
+        cells = [str(cell or "") for cell in row["cells"]]
+        if any(kind in ("B", "b") and BUSY_DISK.fullmatch(util) for kind, util in pairwise(cells)):
+            held.append(Told("CP ty B", "disk util", 100.0, row))
+    if 2 * len(held) >= len(rows):
+        made = _made(
+            held[0], "wait", "disk_busy_pct", "%", BUSY_PCT, {"event": "consistency-points-back-to-back"}, len(held)
+        )
+        words = f"{len(held):,} of {len(rows):,} samples have consistency points back to back (CP ty B) and a disk that is always busy"
+        yield replace(made, headline=words)
 
 
 def _lost(heading: list[str], rows: list[dict[str, Any]]) -> Iterator[Sighting]:

@@ -925,6 +925,10 @@ def _waits_for_whom(column: str, most: float, one: Listed) -> str | None:
     return None
 
 
+_LARGE = re.compile(r"[0-9] ?[GT]i?B\b|^[1-9][0-9]{9,}$")
+"""An amount of a gigabyte or more."""
+
+
 def _slots(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
     """Yield replication slots that nobody reads: the server keeps its log for them without a limit."""
     if not names >= {"slot_name", "active"}:
@@ -944,8 +948,9 @@ def _slots(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
             **place(one.row),
             against="all slots",
             against_value=float(len(listing)),
-            share=0.4,
+            share=LEADS if held and _LARGE.search(held[1]) else 0.4,
             n=len(unused),
+            seen=({"event": "slot-without-reader"},) if held and _LARGE.search(held[1]) else (),
         )
 
 

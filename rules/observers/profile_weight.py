@@ -51,6 +51,9 @@ OBSERVER = Observer(
     alone=True,
 )
 
+BRIEF_MS = 1.0
+"""Mean of a wait below which caches or flash answer it (0.1 to 0.5 ms), a disk that turns needs 5 ms and more."""
+
 OWNS = 0.1
 """Minimum part of a profile that one function or event has to own: below a tenth, removing it changes little."""
 
@@ -758,6 +761,8 @@ def _of_events(events: list[dict[str, Any]]) -> Iterator[Sighting]:
         n, mean = row["n"], finite(row, "avg_ms")
         each = f" in {n:,} waits" if n and n > 0 else ""
         each += f" of {figure(mean / 1000, 's')}" if each and mean and mean > 0 else ""
+        # Of waits alone something is always the largest part: one that ends within a millisecond holds nobody up.
+        brief = pct is None and mean is not None and 0 < mean < BRIEF_MS
         yield Sighting(
             kind="wait-event",
             subject=row["event"],
@@ -771,7 +776,7 @@ def _of_events(events: list[dict[str, Any]]) -> Iterator[Sighting]:
             against_value=100 * OWNS,
             share=min(1.0, share),
             n=max(1, n or 1),
-            seen=({"event": row["event"]},),
+            seen=() if brief else ({"event": row["event"]},),
         )
     idle = [row for row in events if reasons[row["event"]] and (finite(row, "total_s") or finite(row, "pct"))]
     if idle:

@@ -1,10 +1,10 @@
 """Who waits in lists of jobs, statements and sessions, by the names of states and columns, whatever tool printed the list.
 
 Standing out: jobs of a batch system that wait (PD, PEND, Q), told apart by whether a limit or a want of nodes is their reason; statements that
-wait in the queue of a warehouse; sessions of Informix whose flags say what they wait for; a session that has been idle in its transaction for
-`OPEN_S` or longer; a standby `LATE_S` or longer behind (Data Guard), or a queue of an availability group of `LATE_KB` or more; a scan of a table
-that has run `LONG_S` or longer; one statement with two plans of which one takes `TIMES` times as long; a statement that spilled
-`SPILLED` bytes to remote storage. Normal: less.
+wait in the queue of a warehouse; sessions of Informix whose flags say what they wait for; a session that has been idle in its transaction
+for `OPEN_S` or longer; a standby `LATE_S` or longer behind (Data Guard), or a queue of an availability group of `LATE_KB` or more; a scan of a
+table that has run `LONG_S` or longer; an operation of MongoDB that reads a whole collection or waits for a lock for `LATE_S`; one statement
+with two plans of which one takes `TIMES` times as long; a statement that spilled `SPILLED` bytes to remote storage. Normal: less.
 Worked example: three jobs PD (Resources), one R: "3 of 4 jobs wait: 2 for (Resources), 1 for (Priority)".
 Cost: the first 20,000 rows of each listing. Source: Slurm, squeue(1), job state codes and reasons; IBM Spectrum LSF, bjobs; PBS, qstat(1B); Amazon
 Redshift, STV_WLM_QUERY_STATE; Vertica, RESOURCE_QUEUES; Snowflake, QUERY_HISTORY; IBM Informix, onstat -u (first flag); PostgreSQL,
@@ -169,6 +169,24 @@ def _long(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting
             yield _made([one], target, words, "elapsed_s", took, "s", "long-scan" if scan else "long-sort", 0.6)
 
 
+def _operations(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield operations of MongoDB that have read a whole collection for a minute, or wait for a lock."""
+    if not {"opid", "secs_running"} <= names:
+        return
+    old = [one for one in listing if (figure_of(one.of["secs_running"]) or 0.0) >= LATE_S]
+    scans = [one for one in old if one.of.get("plansummary", "").startswith("COLLSCAN")]
+    locked = [one for one in old if one.of.get("waitingforlock", "") == "true"]
+    for held, event, what in (
+        (locked, "session-waits-for-lock", "wait for a lock"),
+        (scans, "long-scan", "read a whole collection"),
+    ):
+        if held:
+            most = max(figure_of(one.of["secs_running"]) or 0.0 for one in held)
+            words = f"{len(held):,} of {len(listing):,} operations {what}, the oldest for {figure(most, 's')}"
+            yield _made(held, what, words, "operation_s", most, "s", event, max(0.6, len(held) / len(listing)))
+            return
+
+
 def _plans(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
     """Yield a statement of which one plan takes far longer than another one."""
     key = next((n for n in ("query_id", "sql_id", "queryid") if n in names), None)
@@ -230,7 +248,7 @@ def _seconds(text: str) -> float | None:
     return int(found[1] or 0) * 86400.0 + int(found[2]) * 3600 + int(found[3]) * 60 + int(found[4]) if found else None
 
 
-_READERS = (_jobs, _queued, _flagged, _idle, _late, _long, _plans, _spilled)
+_READERS = (_jobs, _queued, _flagged, _idle, _late, _long, _operations, _plans, _spilled)
 
 
 def _made(

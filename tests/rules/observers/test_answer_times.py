@@ -37,7 +37,11 @@ vdisk_ms        {ms}           12        310912091205
 def told(text: str) -> list[Sighting]:
     made = read_bytes(text.encode())
     return list(
-        observe(Case.of_tables({name: made.table(name).to_dicts() for name in OBSERVER.tables if name in made.tables}))
+        observe(
+            Case.of_tables(
+                {name: made.table(name).to_dicts() for name in OBSERVER.tables if name in made.tables}
+            ).with_text()
+        )
     )
 
 

@@ -38,7 +38,11 @@ FLAGS = """address          flags   sessid   user     tty      wait             
 def told(text: str) -> list[Sighting]:
     made = read_bytes(text.encode())
     return list(
-        observe(Case.of_tables({name: made.table(name).to_dicts() for name in OBSERVER.tables if name in made.tables}))
+        observe(
+            Case.of_tables(
+                {name: made.table(name).to_dicts() for name in OBSERVER.tables if name in made.tables}
+            ).with_text()
+        )
     )
 
 

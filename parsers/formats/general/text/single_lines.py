@@ -228,8 +228,12 @@ FIGURE = re.compile(
 _WORD = r"[A-Za-z_][\w.%/@$*-]*(?:\[[^\]\s]{0,40}\]|\([^)\s]{0,20}\))?"
 _QUOTED = r"[\"'](?P<quoted>[A-Za-z_][^\"']{0,60})[\"']"
 EQUAL = re.compile(
-    rf"[ \t]*(?:-[-]?)?(?:{_QUOTED}|(?P<name>{_WORD}(?: [\w./()%-]+){{0,4}}))[ \t]*=(?![=>~])[ \t]*(?P<value>.*)"
+    rf"[ \t]*(?:-[-]?)?(?:{_QUOTED}|(?P<name>{_WORD}(?: [\w./()%-]+){{0,6}}))[ \t]*=(?![=>~])[ \t]*(?P<value>.*)"
 )
+BARRED = re.compile(
+    r"[ \t]*\|[ \t]*(?P<name>[A-Za-z][\w.-]{2,62})[ \t]*\|[ \t]*(?P<value>[^|\s][^|]{0,100}?)[ \t]*\|[ \t]*"
+)
+"""A row of a table of names and values of which people paste the rows without their heading (SHOW STATUS of MySQL)."""
 COLON = re.compile(
     rf"[ \t]*(?:{_QUOTED}|(?P<name>{_WORD}(?: [\w./()%#&-]+){{0,5}}))[ \t]*:(?![:/\\=])[ \t]*(?P<value>\S.*)"
 )
@@ -396,6 +400,8 @@ def pairs_of(line: str) -> list[Pair]:
 
     >>> [(p.name, p.num, p.unit, p.setting) for p in pairs_of("Free buffers       1024")]
     [('Free buffers', 1024.0, None, False)]
+    >>> [(p.name, p.num, p.setting) for p in pairs_of("| wsrep_flow_control_sent | 91 |")]
+    [('wsrep_flow_control_sent', 91.0, False)]
     >>> [(p.name, p.value, p.setting) for p in pairs_of("max_connections = 100")]
     [('max_connections', '100', True)]
     >>> [(p.name, p.num) for p in pairs_of("    % Time in GC since last GC (%)        9")]
@@ -410,6 +416,8 @@ def pairs_of(line: str) -> list[Pair]:
     if variable := ENVIRONMENT.fullmatch(line):
         name, value = variable["name"] or variable["quoted"], (variable["value"] or variable["held"]).strip()
         return [Pair(name, value, figure_of(value)[0], None, True)]
+    if (row := BARRED.fullmatch(line)) and figure_of(row["value"])[0] is not None:
+        return [Pair(row["name"], row["value"], *figure_of(row["value"]), False)]
     line = line.removeprefix("STAT ")  # of memcached
     tokens = line.split()
     held = [found for found in map(_TOKEN.fullmatch, tokens) if found]

@@ -1,0 +1,41 @@
+r"""Rows of a table that a program prints as JSON objects, one per line: `db.currentOp()` of MongoDB, data points of CloudWatch, lists of clouds.
+
+An object that is a record of a log (it has a level or a message) is none, nor one with fewer than three plain values.
+Source: RFC 8259; MongoDB Manual, currentOp; AWS CLI, get-metric-statistics.
+
+    >>> row_of('{"opid": 9, "active": true, "secs_running": 91, "ns": "shop9.orders"}')
+    (['opid', 'active', 'secs_running', 'ns'], ['9', 'true', '91', 'shop9.orders'])
+    >>> row_of('{"level": "error", "msg": "no", "code": 9}'), row_of('{"a": 1}'), row_of("{not json}")
+    (None, None, None)
+"""
+
+from __future__ import annotations
+
+import json
+
+LONGEST = 4000
+MOST_CELLS = 60
+LEAST = 3
+
+_OF_LOGS = frozenset(("level", "severity", "msg", "message", "log", "error", "lvl", "loglevel", "@timestamp"))
+
+
+def row_of(line: str) -> tuple[list[str], list[str]] | None:
+    """Return names and values of an object that stands on one line, values in objects below it by both names."""
+    text = line.strip().rstrip(",")
+    if not (text.startswith("{") and text.endswith("}")) or len(text) > LONGEST:
+        return None
+    try:
+        made = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    held: dict[str, str] = {}
+    for name, value in made.items():
+        inner = value.items() if isinstance(value, dict) else [("", value)]
+        for below, one in inner:
+            if one is None or isinstance(one, (str, int, float)):
+                key = f"{name}.{below}" if below else name
+                held[key] = one if isinstance(one, str) else json.dumps(one)
+    if not LEAST <= len(held) <= MOST_CELLS or any(name.lower() in _OF_LOGS for name in made):
+        return None
+    return list(held), list(held.values())
