@@ -4,7 +4,8 @@ Standing out: jobs of a batch system that wait (PD, PEND, Q), told apart by whet
 wait in the queue of a warehouse; sessions of Informix whose flags say what they wait for; a session that has been idle in its transaction
 for `OPEN_S` or longer; a standby `LATE_S` or longer behind (Data Guard), or a queue of an availability group of `LATE_KB` or more; a scan of a
 table that has run `LONG_S` or longer; an operation of MongoDB that reads a whole collection or waits for a lock for `LATE_S`; one statement
-with two plans of which one takes `TIMES` times as long; a statement that spilled `SPILLED` bytes to remote storage. Normal: less.
+with two plans of which one takes `TIMES` times as long; a statement that spilled `SPILLED` bytes to remote storage.
+Two sessions or more, half of those at work, that have been in one wait for `STUCK_S` or longer stand out too. Normal: less.
 Worked example: three jobs PD (Resources), one R: "3 of 4 jobs wait: 2 for (Resources), 1 for (Priority)".
 Cost: the first 20,000 rows of each listing. Source: Slurm, squeue(1), job state codes and reasons; IBM Spectrum LSF, bjobs; PBS, qstat(1B); Amazon
 Redshift, STV_WLM_QUERY_STATE; Vertica, RESOURCE_QUEUES; Snowflake, QUERY_HISTORY; IBM Informix, onstat -u (first flag); PostgreSQL,
@@ -18,8 +19,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rules.derived.derived_table import CaseTables
-from rules.observers.database_lists import Listed, figure_of, listings
+from rules.observers.database_lists import (
+    IDLE_WAITS,
+    MILLIS,
+    WAITS,
+    WAITS_FOR,
+    WHO,
+    Listed,
+    figure_of,
+    is_known,
+    listings,
+)
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import recognise
 
 OBSERVER = Observer(
     "waiting-entries",
@@ -33,6 +45,8 @@ LATE_KB = 2.0**20
 TIMES = 10.0
 SPILLED = 1e9
 HALF = 0.5
+STUCK_S, SEVERAL = 10.0, 2
+IN_WAIT = ("seconds_in_wait", "wait_secs", "wait_seconds")
 CITED = 10
 
 JOBS = frozenset(("jobid", "job_id", "jobname", "job_name"))
@@ -187,6 +201,36 @@ def _operations(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Si
             return
 
 
+def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
+    """Yield the wait in which most sessions of a list have been for ten seconds or longer."""
+    event = next((n for n in WAITS if n in names), None)
+    if event is None or not names & set(WHO) or any(one.first(WAITS_FOR) for one in listing):
+        return
+    millis, seconds = next((n for n in MILLIS if n in names), None), next((n for n in IN_WAIT if n in names), None)
+    if millis is None and seconds is None:
+        return
+    held: dict[str, list[tuple[float, Listed]]] = {}
+    busy = 0
+    for one in listing:
+        name = one.of[event].strip()
+        if (
+            not is_known(name)
+            or IDLE_WAITS.fullmatch(name)
+            or any(s.strength == "idle" for s in recognise(event=name)[:1])
+        ):
+            continue
+        busy += 1
+        took = (figure_of(one.of[seconds]) or 0.0) if seconds else (figure_of(one.of[millis or ""]) or 0.0) / 1000
+        if took >= STUCK_S:
+            held.setdefault(name, []).append((took, one))
+    for name, stuck in held.items():
+        if len(stuck) >= SEVERAL and len(stuck) >= HALF * busy:
+            most = max(took for took, _ in stuck)
+            words = f"{len(stuck):,} of {busy:,} sessions at work wait in {name}, the longest for {figure(most, 's')}"
+            made = _made([one for _, one in stuck], name, words, "wait_s", most, "s", name, max(0.6, len(stuck) / busy))
+            yield made
+
+
 def _plans(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
     """Yield a statement of which one plan takes far longer than another one."""
     key = next((n for n in ("query_id", "sql_id", "queryid") if n in names), None)
@@ -248,7 +292,7 @@ def _seconds(text: str) -> float | None:
     return int(found[1] or 0) * 86400.0 + int(found[2]) * 3600 + int(found[3]) * 60 + int(found[4]) if found else None
 
 
-_READERS = (_jobs, _queued, _flagged, _idle, _late, _long, _operations, _plans, _spilled)
+_READERS = (_jobs, _queued, _flagged, _idle, _late, _long, _operations, _waits, _plans, _spilled)
 
 
 def _made(

@@ -29,6 +29,11 @@ PLANS = """query_id plan_id count_executions avg_duration_us
     9122      91             9122            9122
     9122      92              912        {slow}
 """
+GRANTS = """session_id wait_type                      wait_time_ms
+---------- ------------------------------ ------------
+        91 RESOURCE_SEMAPHORE                    {ms}
+        92 RESOURCE_SEMAPHORE                    {ms}
+"""
 FLAGS = """address          flags   sessid   user     tty      wait             tout locks nreads   nwrites
 45d1c0a8         {flag}--PR-- 9001     ann      -        4a1b2c30         -1   12    9122     912
 45d1c8b0         Y--P--- 9002     bob      -        4a1b2c30         -1   4     912      1
@@ -54,6 +59,7 @@ def told(text: str) -> list[Sighting]:
         (IDLE.format(h="3"), IDLE.format(h="0"), "transaction-left-open"),
         (LAG.format(h="7"), LAG.format(h="0"), "replica-late"),
         (PLANS.format(slow="91233112"), PLANS.format(slow="    9200"), "plan-slower-than-other"),
+        (GRANTS.format(ms="31222"), GRANTS.format(ms="  122"), "RESOURCE_SEMAPHORE"),
         (FLAGS.format(flag="L"), FLAGS.format(flag="Y"), "session-waits-for-lock"),
     ],
 )
