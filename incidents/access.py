@@ -148,6 +148,15 @@ class Room:
         if self.incident.closing_at is not None:
             raise RoomClosed("This room is being closed: uploads under way are finished, new ones are not begun.")
 
+    @property
+    def takes_nothing(self) -> str:
+        """Say why this person cannot add evidence now; empty if they can."""
+        try:
+            self.require_more_evidence()
+        except Refused as refused:
+            return refused.message
+        return ""
+
 
 @dataclass(frozen=True)
 class Caller:

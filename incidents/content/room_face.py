@@ -60,10 +60,10 @@ class Face:
         return len(self.headline) > 84
 
 
-def face(outlook: Outlook, progress: Progress) -> Face:
-    """Return the face of a room."""
+def face(outlook: Outlook, progress: Progress, takes: bool = True) -> Face:
+    """Return the face of a room; `takes`: whether who looks can add evidence now."""
     if not outlook.exists:
-        return _unjudged(progress)
+        return _unjudged(progress, takes)
     unread = max(progress.failed, len(outlook.unread))
     state = outlook.verdict.state
     could_change = bool(unread) and state in _OPEN and not progress.under_way
@@ -75,7 +75,7 @@ def face(outlook: Outlook, progress: Progress) -> Face:
     return made
 
 
-def _unjudged(progress: Progress) -> Face:
+def _unjudged(progress: Progress, takes: bool) -> Face:
     n, files = progress.total, f"file{'s' if progress.total != 1 else ''}"
     if progress.under_way and n:
         which = "it is" if n == 1 else "all are"
@@ -93,6 +93,8 @@ def _unjudged(progress: Progress) -> Face:
         )
     if n:
         return Face("cannot", "No verdict", "Nothing was judged yet: there is no evidence that could be read.")
+    if not takes:
+        return Face("cannot", "No evidence", "Nothing was judged: this room holds no evidence.")
     return Face("cannot", "No evidence", "Nothing was judged yet: add what you have, and say what is slow.")
 
 

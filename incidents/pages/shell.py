@@ -193,6 +193,7 @@ def shell(room: Room, name: str, counts: dict[str, int] | None = None) -> dict[s
         "seq": room.incident.counter.event_seq,
         "counts": counts,
         "artifact_count": counts["total"],
+        "takes_nothing": room.takes_nothing,
         "may": {word: room.may(right) for word, right in MAY.items()},
     }
 

@@ -129,7 +129,7 @@ def judged(room: Room) -> dict[str, Any]:
     return context | {
         "outlook": outlook,
         "sample": counts["samples"] > 0,
-        "face": face(outlook, progress),
+        "face": face(outlook, progress, takes=not room.takes_nothing),
         "seconds": outlook.seconds or (measured if outlook.exists and outlook.verdict.state in NOT_WELL else None),
         "next_steps": steps(outlook, asked_for(room, outlook)),
         "known": known_of(room, outlook),
