@@ -162,7 +162,8 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, refused: Refused) 
     elif scope["path"].startswith("/api/"):
         kind, body = b"application/json", json.dumps({"error": refused.message}).encode()
     else:
-        page = partial(render_to_string, "413.html", {"words": refused.message})
+        shown = {"words": refused.message, "request": ASGIRequest(scope, io.BytesIO())}
+        page = partial(render_to_string, "413.html", shown)
         kind, body = b"text/html; charset=utf-8", (await asked(page)).encode()
     headers = [
         (b"content-type", kind),

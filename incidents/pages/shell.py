@@ -40,6 +40,19 @@ TOO_MUCH_WORDS = (
 )
 BUSY_WORDS = "Many people look at large views at this moment. Nothing is lost: load the page again in a few seconds."
 AGAIN_S = 5
+HEADINGS = {
+    400: "Not taken",
+    401: "This link does not open anything",
+    403: "Not allowed",
+    404: "Not found",
+    409: "Not now",
+    410: "Gone",
+    413: "Too large",
+    422: "Not taken",
+    429: "Wait a little",
+    503: "Just a moment",
+    507: "No space left",
+}
 MAY = {
     "upload": Right.UPLOAD,
     "correct": Right.CORRECT,
@@ -139,7 +152,8 @@ def away(request: HttpRequest, why: str) -> HttpResponse:
     elif wants_json(request):
         answer = JsonResponse({"error": f"{AWAY_WORDS} Try again in a moment."}, status=503)
     else:
-        answer = HttpResponse(render_to_string("503.html", {"words": AWAY_WORDS, "again": again}), status=503)
+        shown = {"words": AWAY_WORDS, "again": again, "request": request}
+        answer = HttpResponse(render_to_string("503.html", shown), status=503)
         if again:
             answer["Refresh"] = str(AGAIN_S)
     answer["Retry-After"] = str(AGAIN_S)
@@ -153,15 +167,7 @@ def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
         return JsonResponse({"error": refused.message}, status=refused.status)
     if isinstance(refused, NotAMember) and not isinstance(refused, WrongSecret):
         return render(request, "404.html", status=refused.status)
-    heading = {
-        401: "This link does not open anything",
-        403: "Not allowed",
-        404: "Not found",
-        409: "Not now",
-        410: "Gone",
-        413: "Too large",
-    }.get(refused.status, "Refused")
-    words = {"heading": heading, "words": [refused.message], "links": _ways_back(request, refused)}
+    words = {"heading": HEADINGS.get(refused.status, "Refused"), "words": [refused.message], "links": _ways_back(request, refused)}
     return render(request, "plain.html", words, status=refused.status)
 
 

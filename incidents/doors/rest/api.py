@@ -15,8 +15,8 @@ import structlog
 from django.core.exceptions import RequestDataTooBig
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.template.loader import render_to_string
 from django.utils.cache import add_never_cache_headers
-from django.views.defaults import server_error
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.operation import Operation
@@ -190,12 +190,12 @@ def answered(view: View) -> View:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer what nobody foresaw: a problem without details to programs, Django's page to people.
+    """Answer what nobody foresaw: a problem without details to programs, a page that needs no database to people.
 
     Django calls it after the transaction is rolled back and the fault is logged.
     """
     if not wanted_at(request.path):
-        return server_error(request)
+        return HttpResponse(render_to_string("500.html", {"request": request}), status=500)
     made = refusal(500, "Something failed on the server. What was stored before is safe. Try again later.")
     add_never_cache_headers(made)
     return made
