@@ -167,7 +167,11 @@ def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
         return JsonResponse({"error": refused.message}, status=refused.status)
     if isinstance(refused, NotAMember) and not isinstance(refused, WrongSecret):
         return render(request, "404.html", status=refused.status)
-    words = {"heading": HEADINGS.get(refused.status, "Refused"), "words": [refused.message], "links": _ways_back(request, refused)}
+    words = {
+        "heading": HEADINGS.get(refused.status, "Refused"),
+        "words": [refused.message],
+        "links": _ways_back(request, refused),
+    }
     return render(request, "plain.html", words, status=refused.status)
 
 
