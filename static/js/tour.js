@@ -26,10 +26,12 @@
     script.src = place.dataset.script;
     await Promise.all([load(style), load(script)]);
   }
-  // Steps whose part is not on this page or not in sight, as the drawer on a phone, are left out.
+  // Where a part is not in sight, as the drawer on a phone, the step shows what leads there (data-else). A step that has
+  // neither is left out.
+  const seen = (place) => place && [...document.querySelectorAll(place)].find((part) => part.offsetParent);
   const steps = () =>
     [...place.querySelectorAll("li[data-at]")]
-      .map((step) => [step, [...document.querySelectorAll(step.dataset.at)].find((part) => part.offsetParent)])
+      .map((step) => [step, seen(step.dataset.at) ?? seen(step.dataset.else)])
       .filter(([, part]) => part)
       .map(([step, element]) => ({
         element,
