@@ -21,6 +21,7 @@ from incidents.models.room.standing import Milestone, Moment
 
 _NAME = ("id", "username", "first_name", "last_name", "is_active")
 _ORDER = {kind: place for place, kind in enumerate(Moment.values)}
+_ENDS = (Moment.MITIGATED, Moment.RESOLVED)
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,15 @@ def header(incident: Incident) -> dict[str, Any]:
         "judging": row["judging"],
         "reading_now": row["reading_now"],
         "pending": row["waits"] and incident.closed,
-        "milestones": sorted(reached, key=lambda one: _ORDER[one.kind]),
+        "milestones": _for_head(sorted(reached, key=lambda one: _ORDER[one.kind])),
         **lead_and_duties(row),
         "update_by": incident.next_update_by,
     }
+
+
+def _for_head(reached: list[Reached]) -> list[Reached]:
+    """Leave the first milestone and the end that was reached: the head is one line, the page Status has them all."""
+    return [one for n, one in enumerate(reached) if n == 0 or (one is reached[-1] and one.kind in _ENDS)]
 
 
 def severity_words(incident: Incident) -> str:

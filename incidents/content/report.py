@@ -116,6 +116,13 @@ MOST_NAMED = 3
 LEGEND_LETTERS = 125
 """Number of letters that fit into the line above the bar, beside its heading and its total."""
 
+NARROW_LETTERS = 76
+MOST_NAMED_NARROW = 2
+"""The same for a window of 1024 pixels, and the maximum number of parts there."""
+
+PART_LETTERS = 8
+"""Letters that a part of the legend takes beside its name: swatch, share, gap."""
+
 NARROWEST_PX = 660
 """Width of the bar on a screen of 1024 pixels: what fits there fits everywhere but on a phone."""
 
@@ -548,12 +555,27 @@ class Seconds:
         rest = Second(laid[-1], "rest", any(piece.at_most for piece in tiny), "", [])
         return [*(replace(piece, share=share) for piece, share in zip(large, laid, strict=False)), rest]
 
-    @property
+    @cached_property
     def legend(self) -> list[Second]:
         """Return the largest parts, which the line above the bar names as long as it stays one line."""
-        room, named = LEGEND_LETTERS - len(self.title) - len(self.where), list[Second]()
+        return self._named(LEGEND_LETTERS - len(self.title) - len(self.where))
+
+    @cached_property
+    def narrow_legend(self) -> list[Second]:
+        """Return those of them that the line names in a narrow window, where it leaves out `where` if it must."""
+        room = NARROW_LETTERS - len(self.title) - (len(self.where) if self.where_fits else 0)
+        return self._named(room)[:MOST_NAMED_NARROW]
+
+    @property
+    def where_fits(self) -> bool:
+        """Return whether the line has room for `where` and the largest part in a narrow window too."""
+        longest = len(self.legend[0].share.label) + PART_LETTERS if self.legend else 0
+        return len(self.title) + len(self.where) + longest <= NARROW_LETTERS
+
+    def _named(self, room: int) -> list[Second]:
+        named = list[Second]()
         for piece in sorted(self.shown, key=lambda piece: -piece.share.share)[:MOST_NAMED]:
-            room -= len(piece.share.label) + 8
+            room -= len(piece.share.label) + PART_LETTERS
             if named and room < 0:
                 break
             named.append(piece)
@@ -562,6 +584,10 @@ class Seconds:
     @property
     def unnamed(self) -> int:
         return len(self.shown) - len(self.legend)
+
+    @property
+    def unnamed_narrow(self) -> int:
+        return len(self.shown) - len(self.narrow_legend)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 import pytest
@@ -151,6 +152,19 @@ def test_parts_of_the_bar_under_one_percent_are_one_part_and_texts_are_shown_onl
     assert round(sum(part.share.share for part in bar.shown), 6) == 100
     assert len(bar.legend) == 3
     assert bar.unnamed == len(bar.shown) - 3
+    assert bar.narrow_legend == bar.legend[: len(bar.narrow_legend)]
+    assert len(bar.narrow_legend) < 3, "a window of 1024 pixels has room for two"
+    assert bar.unnamed_narrow == len(bar.shown) - len(bar.narrow_legend)
     assert [part.fitting for part in bar.shown if part.share.share < 5] == [""] * sum(
         p.share.share < 5 for p in bar.shown
     )
+
+
+@pytest.mark.parametrize(("where", "fits"), [("db1", True), ("db1, " * 20, False)])
+def test_a_narrow_bar_leaves_out_where_it_was_rather_than_its_largest_part(where: str, fits: bool) -> None:
+    report = copy.deepcopy(reports.report())
+    bar = Outlook(report, "x").seconds
+    assert bar is not None
+    bar = dataclasses.replace(bar, title="One login", where=where)
+    assert bar.where_fits is fits
+    assert len(bar.narrow_legend) >= 1

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from incidents import tasks
 from incidents.actions import members, rooms, standing
+from incidents.content.milestones import header
 from incidents.errors import NotAllowed, Refused, RoomClosed
 from incidents.models.evidence.upload import Upload
 from incidents.models.room.incident import Incident, Status
@@ -51,6 +52,22 @@ class TestTimes:
         assert fresh(room).status == Status.RESOLVED
         standing.put(room.lead, {"resolved": None})
         assert fresh(room).status == Status.MITIGATED
+
+    def test_the_head_of_the_room_names_the_start_and_the_end_that_was_reached(self, room):
+        now = timezone.now()
+        times = {"started": now - 3 * HOUR, "detected": now - 2 * HOUR, "mitigated": now - HOUR}
+
+        def named() -> list[str]:
+            return [one.kind for one in header(fresh(room))["milestones"]]
+
+        standing.put(room.investigator, {"detected": times["detected"]})
+        assert named() == ["detected"], "nothing else is known"
+        standing.put(room.investigator, {"started": times["started"]})
+        assert named() == ["started"]
+        standing.put(room.investigator, {"mitigated": times["mitigated"]})
+        assert named() == ["started", "mitigated"]
+        standing.put(room.lead, {"resolved": now})
+        assert named() == ["started", "resolved"]
 
     def test_everybody_sees_it_in_the_header_and_in_the_list_of_rooms(self, room):
         now = timezone.now()
