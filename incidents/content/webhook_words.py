@@ -95,12 +95,15 @@ def _status(incident: Incident, object: str) -> dict[str, Any]:
     text = f"The incident is {incident.get_status_display()}{severity}."
     if incident.next_update_at and not incident.closed:
         text += f" Next update at {incident.next_update_at:%Y-%m-%d %H:%M} UTC."
+    if incident.delete_at is not None:
+        text += f" The room is deleted {incident.delete_at:%Y-%m-%d %H:%M} UTC, unless a lead undoes that."
     return {
         "text": text,
         "severity": incident.severity,
         "times": {kind: _moment(times.get(kind)) for kind in Moment.values},
         "next_update_at": _moment(incident.next_update_at),
         "next_update_by": _name(incident.next_update_by),
+        "delete_at": _moment(incident.delete_at),
     }
 
 

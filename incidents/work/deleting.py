@@ -23,6 +23,7 @@ from incidents.models.evidence.artifact import ArtifactState
 from incidents.models.evidence.quarantine import QuarantinedFile
 from incidents.models.evidence.upload import Upload
 from incidents.models.people.membership import Membership
+from incidents.models.people.notification import Told
 from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter, Status
 from incidents.models.room.job import Job, JobState
@@ -30,6 +31,7 @@ from incidents.models.site.deletion import OPEN, DeletionState, RoomDeletion, ha
 from incidents.models.site.site_record import SiteRecord
 from incidents.storage import live, store, tombstones
 from incidents.work import closing
+from incidents.work.notifying import notify
 
 log = structlog.get_logger(__name__)
 
@@ -81,20 +83,29 @@ def announce(incident: Incident, user_id: int | None, name: str, reason: str) ->
         **counts(incident),
     )
     live.tell(incident.pk, "room", "", incident.standing_version)
+    _notify_members(incident, Told.LEAVES, user_id, deletion)
     return deletion
 
 
 def undo(incident: Incident, user_id: int, name: str, **detail: object) -> None:
     """Undo an announced deletion, in a transaction that holds the room's lock. The time that it is kept begins again."""
     now = timezone.now()
-    RoomDeletion.objects.filter(room_id=incident.pk, state=DeletionState.ANNOUNCED).update(
-        state=DeletionState.UNDONE, ended_at=now
-    )
+    deletion = RoomDeletion.objects.filter(room_id=incident.pk, state=DeletionState.ANNOUNCED).first()
+    if deletion is not None:
+        deletion.state, deletion.ended_at = DeletionState.UNDONE, now
+        deletion.save(update_fields=("state", "ended_at"))
+        _notify_members(incident, Told.STAYS, user_id, deletion)
     incident.delete_at, incident.kept_since = None, now
     incident.standing_version += 1
     incident.save(update_fields=("delete_at", "kept_since", "standing_version"))
     Activity.objects.append(incident.pk, user_id, name, "undid", "deletion of the room", **detail)
     live.tell(incident.pk, "room", "", incident.standing_version)
+
+
+def _notify_members(incident: Incident, kind: Told, actor_id: int | None, deletion: RoomDeletion) -> None:
+    """Notify everybody in the room but the actor, by mail too: whoever needs its evidence has some days to say so."""
+    for user_id in incident.memberships.order_by("pk").values_list("user", flat=True):
+        notify(incident.pk, user_id, kind, actor_id, mailed=True, deletion=deletion)
 
 
 def days_kept(incident: Incident) -> int:

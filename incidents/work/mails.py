@@ -1,4 +1,6 @@
-"""Send mails about mentions, requests and updates that are due, in a worker. The rows of `Notification` are the outbox: a lost hint loses no mail.
+"""Send mails about mentions, requests, updates that are due and rooms that are deleted, in a worker.
+
+The rows of `Notification` are the outbox: a lost hint loses no mail.
 
 A mail says who and where, never what: others may read mails, but not rooms. If a worker dies between sending and
 recording that, the mail is sent twice; it is never lost.
@@ -48,7 +50,7 @@ def _send_one() -> bool:
             return False
         rows = list(
             due.filter(user=first.user_id, incident=first.incident_id)
-            .select_related("user", "actor", "incident", "note", "dispute__finding")
+            .select_related("user", "actor", "incident", "note", "dispute__finding", "deletion")
             .order_by("pk")
             .select_for_update(skip_locked=True, of=("self",))
         )
@@ -81,6 +83,10 @@ def _name(row: Notification) -> str:
 def _does(row: Notification) -> str:
     if row.kind == Told.UPDATE:
         return f"reminds you that an update is due at {row.promised_at:%Y-%m-%d %H:%M} UTC"
+    if row.deletion is not None:
+        if row.kind == Told.STAYS:
+            return "took back that a room of yours is deleted"
+        return f"will have a room of yours deleted on {row.deletion.due_at:%Y-%m-%d at %H:%M} UTC"
     return "asks you to collect something" if row.kind == Told.COLLECT else "mentioned you"
 
 
@@ -102,7 +108,9 @@ def _text(rows: list[Notification]) -> str:
 
 
 def address(row: Notification) -> str:
-    """Return the URL path of a notification's note, request, update or dispute. Reads `note` or `dispute__finding`."""
+    """Return the URL path of what a notification is about. Reads `note` or `dispute__finding`."""
+    if row.deletion_id is not None:
+        return reverse("keeping", args=[row.incident.slug])
     if row.promised_at is not None:
         return reverse("room", args=[row.incident.slug])
     if row.request_id is not None:

@@ -1,4 +1,4 @@
-"""Notifications to one person: somebody mentioned them, answered them, or asks them for something."""
+"""Notifications to one person: somebody mentioned them, answered them, asks them for something, or deletes their room."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.db.models import Q
 from incidents.models.evidence.request import EvidenceRequest
 from incidents.models.judging.finding import Dispute
 from incidents.models.room.incident import Incident
+from incidents.models.site.deletion import RoomDeletion
 from incidents.models.words.note import Note
 
 
@@ -26,6 +27,8 @@ class Told(models.TextChoices):
     BROUGHT = "brought", "answered your request"
     CHANGED = "changed", "has judged what you asked for"
     UPDATE = "update", "reminds you of an update"
+    LEAVES = "leaves", "announced a deletion"
+    STAYS = "stays", "took a deletion back"
 
 
 class Mail(models.TextChoices):
@@ -38,7 +41,7 @@ class Mail(models.TextChoices):
 
 
 #: Columns that say of what a notification is; each has exactly one of them.
-_CAUSES = ("note", "dispute", "request", "promised_at")
+_CAUSES = ("note", "dispute", "request", "promised_at", "deletion")
 
 
 def _only(cause: str) -> Q:
@@ -57,7 +60,10 @@ class Notification(models.Model):
         EvidenceRequest, on_delete=models.CASCADE, null=True, blank=True, related_name="notifications"
     )
     promised_at = models.DateTimeField(null=True, blank=True)  # when an update is due
-    # NULL if no member did it: the room was judged, an update is due, or somebody without an account sent a file.
+    deletion = models.ForeignKey(
+        RoomDeletion, on_delete=models.CASCADE, null=True, blank=True, related_name="notifications"
+    )
+    # NULL if no member did it: the room was judged or kept for its time, an update is due, or a stranger sent a file.
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
@@ -74,6 +80,7 @@ class Notification(models.Model):
             models.UniqueConstraint(name="notification_note_once", fields=("user", "kind", "note")),
             models.UniqueConstraint(name="notification_dispute_once", fields=("user", "kind", "dispute")),
             models.UniqueConstraint(name="notification_request_once", fields=("user", "kind", "request")),
+            models.UniqueConstraint(name="notification_deletion_once", fields=("user", "kind", "deletion")),
             models.UniqueConstraint(
                 name="notification_update_once",
                 fields=("user", "incident", "promised_at"),

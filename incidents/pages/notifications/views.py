@@ -53,7 +53,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     only_unread = request.GET.get("show") == "unread"
     if only_unread:
         found = found.filter(read_at__isnull=True)
-    rows = found.select_related("incident", "actor", "note", "dispute__finding", "request")
+    rows = found.select_related("incident", "actor", "note", "dispute__finding", "request", "deletion")
     paged = Paginator(rows, A_PAGE).get_page(request.GET.get("page"))
     context = {
         "paged": paged,
@@ -72,6 +72,10 @@ def _words(row: Notification) -> str:
         return short(plain(row.note.text))
     if row.promised_at is not None:
         return f"due at {row.promised_at:%Y-%m-%d %H:%M} UTC"
+    if row.deletion is not None:
+        if row.kind == Told.STAYS:
+            return "the room stays, and is closed"
+        return f"the room is deleted {row.deletion.due_at:%Y-%m-%d %H:%M} UTC, unless a lead undoes that"
     if row.request is not None:
         return short(row.request.changed if row.kind == Told.CHANGED and row.request.changed else row.request.what)
     return short(plain((row.dispute.answer or row.dispute.reason) if row.dispute else ""))
