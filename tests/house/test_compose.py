@@ -46,7 +46,7 @@ SERVICE = {
         "entrypoint": STRINGS,
         "stop_signal": {"enum": ["SIGINT", "SIGTERM"]},
         "stop_grace_period": DURATION,
-        "environment": {"type": "object", "additionalProperties": {"type": "string"}},
+        "environment": {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
         "logging": {
             "type": "object",
             "required": ["driver", "options"],
@@ -138,6 +138,15 @@ def test_secrets_are_required_and_none_is_written_down():
         for name, value in service.get("environment", {}).items():
             if re.search("PASSWORD|SECRET|AUTH|_URL$", name):
                 assert "${" in value, name
+
+
+def test_what_switches_traces_on_reaches_everything_of_ours_and_is_absent_where_it_is_not_set():
+    read = set(re.findall(r"\bOTEL_[A-Z_]+", (ROOT / "config" / "tracing.py").read_text()))
+    read = {name for name in read if not name.endswith("_")} - {"OTEL_PYTHON_DJANGO_EXCLUDED_URLS"}  # which we set
+    for name, service in OURS.items():
+        passed = {key: value for key, value in service["environment"].items() if key.startswith("OTEL_")}
+        assert read <= set(passed), name
+        assert set(passed.values()) == {None}, "an empty value is not the same as none"
 
 
 def test_every_lasting_service_tells_how_it_is():
