@@ -44,15 +44,22 @@ def audit(folder: Path, dependencies: list[object] | None, code: int) -> subproc
 def test_an_advisory_that_fits_is_named_and_fails(tmp_path: Path) -> None:
     done = audit(tmp_path, [FINE, WEAK], 1)
     assert done.returncode == 1, done.stderr
-    assert "requirements.lock, 2 packages, 1 advisories" in done.stdout
+    assert "requirements.lock, 2 of 2 packages, 1 advisories" in done.stdout
     assert "parser 1.0: PYSEC-2026-1, corrected in 1.1" in done.stdout
 
 
 def test_none_is_said_with_the_number_of_packages_and_what_was_not_asked_about(tmp_path: Path) -> None:
     done = audit(tmp_path, [FINE, LACKS], 0)
     assert done.returncode == 0, done.stderr
-    assert "requirements.lock, 2 packages, 0 advisories" in done.stdout
-    assert "not asked about: own" in done.stdout
+    assert "requirements.lock, 1 of 2 packages, 0 advisories" in done.stdout
+    assert "not known to the service: own" in done.stdout
+
+
+def test_a_service_that_knows_no_package_has_proven_nothing(tmp_path: Path) -> None:
+    done = audit(tmp_path, [LACKS, LACKS], 0)
+    assert done.returncode == 0, done.stderr
+    assert "requirements.lock left out, the advisories could not be asked: not found on the index" in done.stdout
+    assert " advisories\n" not in done.stdout
 
 
 @pytest.mark.parametrize("code", [0, 1])
