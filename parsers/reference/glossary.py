@@ -246,6 +246,8 @@ def _by_pattern(name: str, wanted: tuple[str, ...]) -> Entry | None:
 def search(words: str) -> list[Entry]:
     """Return the entries that contain all words, those with the words in their name first; without words, all by name.
 
+    Names of letters come before numbers and patterns.
+
     >>> [e.key for e in search("shmat")][0]
     'call.shmat'
     """
@@ -257,8 +259,11 @@ def search(words: str) -> list[Entry]:
             return None
         return 0 if name == " ".join(wanted) else 1 if all(word in name for word in wanted) else 2
 
-    ranked = [(rank(entry), entry.name.lstrip("%*_").casefold(), entry.key, entry) for entry in glossary().values()]
-    return [entry for place, _, _, entry in sorted((row for row in ranked if row[0] is not None), key=lambda r: r[:3])]
+    ranked = [
+        (rank(entry), not entry.name[:1].isalpha(), entry.name.lstrip("%*_").casefold(), entry.key, entry)
+        for entry in glossary().values()
+    ]
+    return [row[-1] for row in sorted((row for row in ranked if row[0] is not None), key=lambda row: row[:4])]
 
 
 def columns_of(table: str) -> list[Entry]:

@@ -12,10 +12,12 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from incidents.content import rulebook
+from incidents.content.faces import FACES, Face
 from incidents.content.rulebook import Shown
 from incidents.errors import Refused
 from parsers.reference import glossary
 from parsers.reference.glossary import Entry
+from rules.model import LABELS
 from rules.reporting import rule_words
 from rules.reporting.signature_docs import TITLES
 from rules.signatures.mechanisms import mechanisms
@@ -43,8 +45,14 @@ def terms(request: HttpRequest) -> HttpResponse:
             "sorts": glossary.SORTS.items(),
             "count": len(found),
             "query": f"{kept}&" if kept else "",
+            "labels": [] if kept or paged.number > 1 else _labels(),
         },
     )
+
+
+def _labels() -> list[tuple[Face, Entry]]:
+    """Return the labels that a verdict may have, each with its meaning."""
+    return [(FACES[state], glossary.glossary()[f"word.{state}"]) for state in LABELS]
 
 
 @require_GET

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from parsers.reference import glossary
+from rules.model import LABELS
 from tests.incidents.conftest import make_user
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import Judged, client_of
@@ -148,3 +149,18 @@ def test_signatures_are_listed_searched_and_kept_to_one_kind(reader):
     assert "Source: " in found
     nothing = reader.get(reverse("signatures"), {"q": "no such thing at all"}).content.decode()
     assert "No signature matches" in nothing
+
+
+def test_help_begins_with_how_to_read_a_room_and_how_sure_it_is(reader):
+    text = " ".join(reader.get(reverse("help")).content.decode().split())
+    assert text.index("How to read a room") < text.index("How sure is it") < text.index('id="words"')
+    guide = text.split("How sure is it")[1].split('id="words"')[0]
+    assert [label for label in LABELS.values() if label not in guide] == []
+    found = " ".join(reader.get(reverse("help"), {"q": "shmat"}).content.decode().split())
+    assert "How sure is it" not in found, "who searches wants words"
+
+
+def test_words_of_letters_come_before_patterns():
+    names = [entry.name for entry in glossary.search("")]
+    assert names[0][0].isalpha()
+    assert not names[-1][0].isalpha()
