@@ -311,9 +311,9 @@ class Ask:
             part = f"The content of {file[1]}"
         elif re.match(r"[a-z][a-z0-9_.+-]* (?:-|/|@|[A-Z]{2})", part):
             part = f"What {first} prints"
-        elif re.match(r"[a-z]+ [a-z]+ [a-z]", part):  # words rather than a command
+        elif re.match(r"[a-z]+ (?:[a-z]+|\d+ [a-z]+) [a-z]", part):  # words rather than a command
             part = f"{part[0].upper()}{part[1:]}"
-        return part + (f" + {len(parts) - 1}" if len(parts) > 1 else "")
+        return part + (f" and {len(parts) - 1} more" if len(parts) > 1 else "")
 
     @property
     def takes(self) -> str:
@@ -756,10 +756,10 @@ class Outlook:
         return list(Counter(one.reason for one in self.observations if one.idle).items())
 
     @cached_property
-    def unread(self) -> list[str]:
-        """List the files of which no line was understood."""
+    def unread(self) -> list[tuple[int, str]]:
+        """List the files of which no line was understood: number and name."""
         return [
-            str(one.get("file") or "")
+            (int(one["id"]), str(one.get("file") or ""))
             for one in self.report.get("artifacts") or []
             if one.get("error")
             or (one.get("account") and not one["account"].get("read") and one["account"].get("unknown"))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from django.urls import reverse
+
 from incidents.content.faces import face_of
 from incidents.content.report import Outlook
 
@@ -104,11 +106,22 @@ def _not_read(outlook: Outlook, unread: int, total: int) -> Face:
     one = unread == 1
     headline = f"{which} {'is' if one else 'are'} not understood; {'it is' if one else 'they are'} kept and can be read as text."
     label = f"{unread} file{'s' if unread > 1 else ''} not read"
+    looks = _to_look_at(outlook)
     if unread == total:
-        return Face("unread", label, headline, verdict.sentence)
+        return Face("unread", label, headline, verdict.sentence, statements=looks)
     first = next((seen.headline for seen in outlook.standing_out if not seen.normal), "nothing stands out")
     said = Statement("From the others:", f"{first.rstrip('.')}.")
-    return Face("unread", label, headline, verdict.sentence, statements=[said])
+    return Face("unread", label, headline, verdict.sentence, statements=[said, *looks])
+
+
+def _to_look_at(outlook: Outlook) -> list[Statement]:
+    """Lead to the first file that was not understood, or to why none could be read: whoever knows it says what it is."""
+    if not outlook.slug:
+        return []
+    if not outlook.unread:
+        return [Statement("See why:", "Evidence", href=reverse("evidence", args=[outlook.slug]))]
+    number, name = outlook.unread[0]
+    return [Statement("Look at it, or say what it is:", name, href=reverse("lines", args=[outlook.slug, number]))]
 
 
 def _judged(outlook: Outlook) -> Face:

@@ -107,7 +107,15 @@ def test_an_unread_file_leads_only_while_it_could_change_the_verdict() -> None:
 )
 def test_where_nothing_was_understood_no_others_are_told_of(total: int, headline: str) -> None:
     made = face(without_findings(state="cannot tell"), Progress(total=total, read=0, failed=total, under_way=False))
-    assert (made.headline, made.statements) == (headline, [])
+    assert made.headline == headline
+    assert [(one.lead, one.href) for one in made.statements] == [("See why:", "/rooms/x-abcdefgh/evidence/")]
+
+
+def test_a_file_that_was_not_understood_can_be_looked_at_from_there() -> None:
+    shown = without_findings(state="cannot tell")
+    shown.report["artifacts"] = [{"id": 7, "file": "core.txt", "account": {"unknown": 3}}]
+    (look,) = face(shown, Progress(total=1, read=1, failed=0, under_way=False)).statements
+    assert (look.text, look.href) == ("core.txt", "/rooms/x-abcdefgh/evidence/7/")
 
 
 def test_a_dispute_stands_with_the_verdict_that_it_concerns() -> None:
