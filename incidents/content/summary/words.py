@@ -221,7 +221,9 @@ class _Page:
         open_ones = [one for one in self.people.objections if one.key in keys]
         said = [sentence(one.reason, lead="Under dispute:", by=one.by, signed_at=one.at) for one in open_ones[:2]]
         if len(open_ones) > 2:
-            said.append(sentence(f"{len(open_ones) - 2} more objections are open in the room.", small=True))
+            more = len(open_ones) - 2
+            words = f"{more} more objection{'s are' if more > 1 else ' is'} open in the room."
+            said.append(sentence(words, small=True))
         return said
 
     def _seconds(self) -> Json:
