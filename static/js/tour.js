@@ -26,7 +26,7 @@
     script.src = place.dataset.script;
     await Promise.all([load(style), load(script)]);
   }
-  // Where a part is not in sight, as the drawer on a phone, the step shows what leads there (data-else). A step that has
+  // Where a part is not in sight, as the drawer on a phone, the step shows what leads there (data-else). A step with
   // neither is left out.
   const seen = (place) => place && [...document.querySelectorAll(place)].find((part) => part.offsetParent);
   const steps = () =>
