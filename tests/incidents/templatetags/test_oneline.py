@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from django.template import Context, Engine, TemplateSyntaxError
 
@@ -43,3 +46,23 @@ def test_values_keep_their_lines():
 def test_it_must_be_closed():
     with pytest.raises(TemplateSyntaxError):
         ENGINE.from_string("{% oneline %} a")
+
+
+#: A sentence, a tag of the template on lines of its own, and a word: joined, the two would stand without a space.
+RUN_TOGETHER = re.compile(
+    r"[.!?;,](?: *\{%[^%]*%\})*\{% end\w+ %\}\n\s*[A-Za-z]|[.!?;,]\n\s*(?:\{% (?:if|for|with) [^%]*%\}\n\s*)+[A-Za-z]"
+)
+TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
+
+
+def run_together(text: str) -> list[str]:
+    laid_out = re.findall(r"\{% oneline %\}(.*?)\{% endoneline %\}", text, re.S)
+    return [found[0] for part in laid_out for found in RUN_TOGETHER.finditer(part)]
+
+
+def test_sentences_around_a_tag_keep_their_space():
+    assert run_together("{% oneline %}\n one.\n {% if yes %}\n Two.\n {% endif %}\n{% endoneline %}") != []
+    assert run_together("{% oneline %}\n one{% if yes %}.{% endif %}\n Two.\n{% endoneline %}") != []
+    assert run_together("{% oneline %}\n one.\n {% if yes %} Two.{% endif %}\n{% endoneline %}") == []
+    found = {path.name: run_together(path.read_text(encoding="utf-8")) for path in TEMPLATES.rglob("*.html")}
+    assert {name: texts for name, texts in found.items() if texts} == {}
