@@ -79,6 +79,7 @@ def test_who_can_add_nothing_is_told_why(become, why: str) -> None:
     for name in ("room", "evidence", "collect"):
         text = said(room, name)
         assert [words for words in INVITES if words in text] == [], name
+        assert "0 of 0" not in text
         if name == "collect":
             assert "It writes one file. Each tool's output" in text
         else:
