@@ -80,7 +80,7 @@ def test_what_exhibit_itself_announces_is_told_to_the_lead(room: Room, viewer: R
     past = timezone.now() - timedelta(days=9)
     Incident.objects.filter(pk=room.incident.pk).update(closed_at=past, kept_since=past)
     assert deleting.announce_what_is_past() == 1
-    assert set(Notification.objects.values_list("user__username", "actor")) == {("ada", None), ("vera", None)}
+    assert {(row.user.username, row.actor) for row in Notification.objects.all()} == {("ada", None), ("vera", None)}
     mails.send_waiting()
     assert {sent.subject.split(" will ")[0] for sent in mail.outbox[-2:]} == {"Exhibit"}
 
