@@ -622,8 +622,8 @@ class Paragraphs:
     def _single(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
         state = self.state
         if not state.get("advice") and (row := json_rows.row_of(line)) is not None:
-            made = {"table_no": 0, "row_no": no, "heading": row[0], "cells": row[1]}
-            self._add("rows", no, line_end=no, t_local=state.get("now"), **made)
+            cut = {"table_no": 0, "row_no": no, "heading": row[0], "cells": row[1]}
+            self._add("rows", no, line_end=no, t_local=state.get("now"), **cut)
         if stamp is None and not state.get("advice"):
             if unit := unit_of(line):
                 state["time_unit"] = unit
