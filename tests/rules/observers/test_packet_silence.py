@@ -192,6 +192,9 @@ def test_a_datagram_that_is_sent_again_was_dropped_or_not_served() -> None:
     (made,) = packets((0.0, True, {}), (5.0, True, {}), (10.0, True, {}), proto="udp")
     assert made.headline.startswith("10.0.0.1 sent the same to 10.0.0.9:1521 again after 5.000 s")
     (known,) = recognise(**made.seen[0])
+    assert (known.mechanism, known.strength) == ("packets-dropped", "mechanism"), "nothing came from there at all"
+    made = packets((0.0, True, {}), (5.0, True, {}), (5.01, False, {}), proto="udp")[0]
+    (known,) = recognise(**made.seen[0])
     assert (known.mechanism, known.strength) == ("packets-dropped", "shape")
 
 
