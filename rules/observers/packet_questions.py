@@ -170,7 +170,9 @@ def _repeated(talk: Talk) -> Iterator[Sighting]:
     made = sorted(talk.again, key=lambda a: -a[0])
     gap, seconds = made[0][0], sum(a[0] for a in made)
     more = f", {len(made):,} times, {figure(seconds, 's')} together" if len(made) > 1 else ""
-    seen = _seen(talk, gap)[:1] if talk.protocol.upper() == "DNS" else ({"event": "datagram-repeated"},)
+    seen: tuple[Seen, ...] = (
+        _seen(talk, gap)[:1] if talk.protocol.upper() == "DNS" else ({"event": "datagram-repeated"},)
+    )
     yield _waited(
         talk,
         made,
@@ -218,8 +220,8 @@ def _refusals(packets: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
     """Yield packets in which one side refuses or gives up, by sender and words, the most frequent first."""
     of: dict[tuple[Any, str], list[dict[str, Any]]] = {}
     for packet in packets:
-        if found := _REFUSED.search(str(packet["payload"])):
-            of.setdefault((packet["src"], found[0].strip()), []).append(packet)
+        if said := _REFUSED.search(str(packet["payload"])):
+            of.setdefault((packet["src"], said[0].strip()), []).append(packet)
     for (src, words), found in sorted(of.items(), key=lambda o: -len(o[1]))[:MOST]:
         first = found[0]
         protocol = str(first["payload"]).split(None, 1)[0]

@@ -40,13 +40,15 @@ def test_a_late_answer_is_told_by_protocol(
 ) -> None:
     (made,) = sighted((1.0, CLIENT, protocol, question), (5.2, SERVER, protocol, answer))
     assert made.headline == f"{SERVER} answered {protocol} of {CLIENT} after 4.200 s"
-    assert (made.seconds, made.of_s, made.seen) == (pytest.approx(4.2), pytest.approx(4.2), seen)
+    assert [made.seconds, made.of_s] == pytest.approx([4.2, 4.2])
+    assert made.seen == seen
     assert [(line.line_from, line.role) for line in made.lines] == [(1, "question"), (2, "answer")]
 
 
 def test_the_clients_own_pause_is_nobodys_wait() -> None:
     quick = ((0.0, CLIENT, "LDAP", "searchRequest(2)"), (0.003, SERVER, "LDAP", "searchResDone(2) success"))
-    assert sighted(*quick, *((t + 60.0, *rest) for t, *rest in quick)) == []  # type: ignore[misc]
+    later = ((t + 60.0, who, protocol, words) for t, who, protocol, words in quick)
+    assert sighted(*quick, *later) == []
 
 
 def test_who_answers_in_the_protocols_words_is_the_server() -> None:
