@@ -75,15 +75,15 @@ def test_too_many_tries(person: Callable[..., Page], exhibit: Served) -> None:
 
 def test_a_fault_and_a_database_that_is_away(ada: Page, exhibit: Served) -> None:
     with broken(exhibit):
-        answer = ada.goto(f"{exhibit.url}/rooms/")
+        answer = ada.goto(exhibit.url)
         assert answer
         assert answer.status == 500
         looked_at(ada, "Something went wrong", "500")
     with still(exhibit.var, "postgres"):
-        answer = ada.goto(f"{exhibit.url}/rooms/")
+        answer = ada.goto(exhibit.url)
         assert answer
         assert answer.status == 503
         ada.evaluate("() => stop()")  # it would come again by itself
         looked_at(ada, "Just a moment", "503")
-    ada.goto(f"{exhibit.url}/rooms/")
+    ada.goto(exhibit.url)
     expect(ada.get_by_role("heading", name="Rooms").first).to_be_visible(timeout=30_000)
