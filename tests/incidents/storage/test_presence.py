@@ -94,6 +94,7 @@ class TestHere:
             await asyncio.sleep(0.2)
             assert await sync_to_async(seen_by)(room) == []
             again = await open_page(guest)
+            await again.sees(lambda got: "presence" in kinds(got))
             assert await sync_to_async(seen_by)(room) == [(name, "")]
             await again.close()
 
@@ -105,6 +106,7 @@ class TestHere:
 
         async def story() -> None:
             page = await open_page(guest)
+            await page.sees(lambda got: "presence" in kinds(got))
             live_people = await sync_to_async(live.present)(room.incident.pk)
             assert live_people == [guest.user.pk]
             began = time.monotonic()
