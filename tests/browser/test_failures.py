@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from playwright.sync_api import Page, expect
 
@@ -12,7 +13,12 @@ from tests.browser.conftest import axe_violations, shot
 from tests.browser.test_outage import still
 from tests.served import Served
 
-WINDOWS = ((1440, 900, "light"), (390, 844, "dark"), (390, 844, "light"), (1440, 900, "dark"))
+WINDOWS: tuple[tuple[int, int, Literal["light", "dark"]], ...] = (
+    (1440, 900, "light"),
+    (390, 844, "dark"),
+    (390, 844, "light"),
+    (1440, 900, "dark"),
+)
 #: More than a request to sign in may hold.
 SEND_TOO_MUCH = """() => {
   const form = document.createElement("form");
@@ -43,7 +49,7 @@ def looked_at(page: Page, heading: str, name: str) -> None:
     """Look at the page in each window; it stays the same answer, so nothing is asked again."""
     for width, height, scheme in WINDOWS:
         page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its two words
+        page.emulate_media(color_scheme=scheme)
         expect(page.get_by_role("heading", level=1)).to_have_text(heading)
         assert page.locator("header.top").evaluate("bar => getComputedStyle(bar).display") == "flex", (
             "it has its styles"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rules.case.case import Case
-from rules.observers.answer_times import OBSERVER, observe
-from rules.observers.observer import Sighting
-from tests.parsers.formats.evidence import read_bytes
+from rules.observers import answer_times
+from tests.rules.observers.of_text import told
 
 VOLUMES = """Workload            ID    Latency    Network       Data       Disk
 --------------- ------ ---------- ---------- ---------- ----------
@@ -34,17 +32,6 @@ vdisk_ms        {ms}           12        310912091205
 """
 
 
-def told(text: str) -> list[Sighting]:
-    made = read_bytes(text.encode())
-    return list(
-        observe(
-            Case.of_tables(
-                {name: made.table(name).to_dicts() for name in OBSERVER.tables if name in made.tables}
-            ).with_text()
-        )
-    )
-
-
 @pytest.mark.parametrize(
     ("late", "usual", "event"),
     [
@@ -57,10 +44,15 @@ def told(text: str) -> list[Sighting]:
     ],
 )
 def test_what_answers_late_or_is_full_stands_out(late: str, usual: str, event: str) -> None:
-    assert [made.seen for made in told(late)] == [({"event": event},)]
-    assert told(usual) == []
+    assert [made.seen for made in told(answer_times, late)] == [({"event": event},)]
+    assert told(answer_times, usual) == []
 
 
 def test_times_of_statements_and_maxima_are_no_answers_of_storage() -> None:
-    assert told("volume query    latency(ms)\n------ -------- -----------\nvol9   select 9       912.5\n") == []
-    assert told("volume max_latency(ms) ops\n------ --------------- ---\nvol9             912.5 912\n") == []
+    assert (
+        told(answer_times, "volume query    latency(ms)\n------ -------- -----------\nvol9   select 9       912.5\n")
+        == []
+    )
+    assert (
+        told(answer_times, "volume max_latency(ms) ops\n------ --------------- ---\nvol9             912.5 912\n") == []
+    )

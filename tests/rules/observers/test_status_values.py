@@ -4,21 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rules.case.case import Case
-from rules.observers.observer import Sighting
-from rules.observers.status_values import OBSERVER, observe
-from tests.parsers.formats.evidence import read_bytes
-
-
-def told(text: str) -> list[Sighting]:
-    made = read_bytes(text.encode())
-    return list(
-        observe(
-            Case.of_tables(
-                {name: made.table(name).to_dicts() for name in OBSERVER.tables if name in made.tables}
-            ).with_text()
-        )
-    )
+from rules.observers import status_values
+from tests.rules.observers.of_text import told
 
 
 @pytest.mark.parametrize(
@@ -36,5 +23,5 @@ def told(text: str) -> list[Sighting]:
     ],
 )
 def test_a_value_at_its_bound(text: str, bad: str, good: str, event: str) -> None:
-    assert [made.seen for made in told(text.format(bad))] == [({"event": event},)]
-    assert told(text.format(good)) == []
+    assert [made.seen for made in told(status_values, text.format(bad))] == [({"event": event},)]
+    assert told(status_values, text.format(good)) == []

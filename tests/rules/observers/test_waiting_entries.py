@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rules.case.case import Case
-from rules.observers.observer import Sighting
-from rules.observers.waiting_entries import OBSERVER, observe
-from tests.parsers.formats.evidence import read_bytes
+from rules.observers import waiting_entries
+from tests.rules.observers.of_text import told
 
 JOBS = """             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
               9001      wide    nine1      ann {st}       0:00      8 ({why})
@@ -40,17 +38,6 @@ FLAGS = """address          flags   sessid   user     tty      wait             
 """
 
 
-def told(text: str) -> list[Sighting]:
-    made = read_bytes(text.encode())
-    return list(
-        observe(
-            Case.of_tables(
-                {name: made.table(name).to_dicts() for name in OBSERVER.tables if name in made.tables}
-            ).with_text()
-        )
-    )
-
-
 @pytest.mark.parametrize(
     ("waits", "runs", "event"),
     [
@@ -64,5 +51,5 @@ def told(text: str) -> list[Sighting]:
     ],
 )
 def test_what_waits_stands_out(waits: str, runs: str, event: str) -> None:
-    assert [made.seen for made in told(waits)] == [({"event": event},)]
-    assert told(runs) == []
+    assert [made.seen for made in told(waiting_entries, waits)] == [({"event": event},)]
+    assert told(waiting_entries, runs) == []
