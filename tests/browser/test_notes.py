@@ -274,6 +274,7 @@ def test_the_pages_fit_and_can_be_read(
     page.get_by_role("button", name="Save note").click()
     page.locator("#verdict").wait_for()
     expect(page.locator("#unsent")).to_have_count(0)  # sent, so no draft is left
+    expect(page.locator("#live")).to_have_attribute("data-state", "on")  # until then the page may still move
     page.locator("#notes .thread", has_text=f"{scheme} {width}").locator("a.when").click()
     page.locator("h1", has_text="Thread").wait_for()
     thread = page.url
