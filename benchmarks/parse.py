@@ -1,4 +1,4 @@
-"""Measure the reading of large files of seven kinds (wall, CPU, peak memory, lines per second), compared with other
+"""Measure the reading of large files of eight kinds (wall, CPU, peak memory, lines per second), compared with other
 programs.
 
     python -m benchmarks.parse [--mb 100] [--big-mb 1000] [--kinds truss,vmstat] [--folder DIR] [--jc PYTHON]
@@ -53,6 +53,7 @@ COUNTING = {
     "vmstat": "^ *[0-9]+ +[0-9]+ ",
     "mpstat": "^ *[0-9]+ +[0-9]+ ",
     "perf": "^[\t ]+[0-9a-f]+ ",
+    "text": "^[0-9-]+ [0-9:,]+ [A-Z]+ ",
 }
 JC_LINES = 100_000
 STRACE_LINES, STRACE_THREADS = 40_000, 3_000

@@ -156,6 +156,21 @@ def perf() -> Iterator[str]:
         yield "\n"
 
 
+def text() -> Iterator[str]:
+    """Yield the log of an application in a form that no format knows."""
+    number = 0
+    while True:
+        number += 1
+        second = number // 7
+        stamp = f"2026-07-{1 + second // 86400 % 28:02} {second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}"
+        level = ("INFO", "DEBUG", "INFO", "WARN")[number % 4]
+        what = ("Processed order", "Loaded basket", "Sent message to queue", "Saved customer")[number * 7919 % 13 % 4]
+        yield (
+            f"{stamp},{number * 37 % 1000:03} {level} [worker-{number % 17}] shop.{what.split()[-1].title()}Service - "
+            f"{what} {number * 104_729 % 999_983} in {2 + number * 31 % 397} ms\n"
+        )
+
+
 SHAPES: dict[str, Callable[[], Iterator[str]]] = {
     "truss": truss,
     "strace": strace,
@@ -164,6 +179,7 @@ SHAPES: dict[str, Callable[[], Iterator[str]]] = {
     "vmstat": vmstat,
     "mpstat": mpstat,
     "perf": perf,
+    "text": text,
 }
 
 

@@ -34,7 +34,7 @@ _SAID = re.compile(
     r"|Timed out fetching a new connection from the connection pool\..*"
     r"|\{ ?\"error\" ?: ?(?:\{ ?\"(?:root_cause|type|code|message|reason|status)\" ?:|\"[A-Za-z]).+"
 )
-_MAYBE = re.compile(
+MAYBE = re.compile(
     r"^-[A-Z]|SQLSTATE|rror|Redis is|^OOM|^CLUSTERDOWN|^READONLY|^NOREPLICAS|^pq: |ConnectionError|^Timed out fetching"
 )
 _NUMBERED = re.compile(
@@ -46,7 +46,7 @@ _NUMBERED = re.compile(
 def severity_of_database(line: str) -> str | None:
     """Return the severity of a line that a database, its driver or its pool prints, None for any other line."""
     text = line.strip()
-    return "error" if len(text) <= LONGEST and _MAYBE.search(text) and _SAID.fullmatch(text) else None
+    return "error" if len(text) <= LONGEST and MAYBE.search(text) and _SAID.fullmatch(text) else None
 
 
 def announces_message(line: str) -> bool:

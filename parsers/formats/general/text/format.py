@@ -54,6 +54,7 @@ import polars as pl
 
 from parsers.declarations import Claim, Format
 from parsers.formats.general.text import reports
+from parsers.formats.general.text.gated import gates_of
 from parsers.formats.general.text.paragraphs import Paragraphs, Row
 from parsers.formats.general.text.reports import SERVICE_LINES
 from parsers.kinds import kind_of
@@ -145,8 +146,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
     reader = Paragraphs(state)
     for block in source.blocks():
         lines = block.frame["line"]
-        for no, line, written in zip(block.frame["line_no"].to_list(), lines.to_list(), _written(lines), strict=True):
-            reader.take(no, line, written)
+        numbers = block.frame["line_no"].to_list()
+        for no, *seen in zip(numbers, lines.to_list(), _written(lines), gates_of(lines), strict=True):
+            reader.take(no, *seen)
             if sum(map(len, reader.rows.values())) >= PIECE:
                 _give(reader, source, out)
         _give(reader, source, out)
@@ -164,10 +166,11 @@ def take_strange(source: Source, out: Tables) -> None:
     """
     texts = dict(source.texts(out.strange()[:STRANGE]))
     reader = Paragraphs({})
-    for (no, line), written in zip(texts.items(), _written(pl.Series(texts.values(), dtype=pl.String)), strict=True):
+    lines = pl.Series(texts.values(), dtype=pl.String)
+    for no, *seen in zip(texts, texts.values(), _written(lines), gates_of(lines), strict=True):
         if no - 1 not in texts:
             reader.end_paragraph()
-        reader.take(no, line, written)
+        reader.take(no, *seen)
     reader.end_run(True)
     of_program = kind_of(source.hints.kind).runs_program
     taken: set[int] = set()

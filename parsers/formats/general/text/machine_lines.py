@@ -19,7 +19,7 @@ LEAST_CALLS = 100
 """Minimum number of calls whose mean says what a server needs."""
 
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,9})?"
-_MAYBE = re.compile(
+MAYBE = re.compile(
     r"°C|\bC +\(|\| (?:nc|cr|nr)\b|DIMM|\b(?:CE|UE)$|(?:un)?corrected errors|^MCA: |^MCE [0-9]|^[ \t]*(?:Fault|Problem) (?:class|in)|\bthin-pool "
     r"|^[ \t]*(?:MSG|SHM|SEM)[A-Z]{3} |(?i:hit rati?o)|^device \S+ mounted|^[ \t]+[A-Z][A-Z0-9_]{2,30}: [0-9]|[ \t](?:retrans|timeouts)\b"
     r"|_(?:errs|io_errs)[ \t]+[0-9]|Device unallocated:|^Metadata,|[ \t](?:partition|file)[ \t]+[0-9]|(?:Total|Available) Physical Memory:"
@@ -109,8 +109,10 @@ ROOM = 2.0**30
 """Bytes that a file system may still give to metadata from which a full area of it is no matter."""
 
 
-def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
+def stated(line: str, state: dict[str, Any], maybe: bool = True) -> list[Stated] | None:
     """Return what a line states, an empty list for one that only belongs to a report, None for any other.
+
+    `maybe` is False if the line is known not to have what `MAYBE` looks for.
 
     >>> state = {}
     >>> stated("Core 5:        +91.0°C  (high = +90.0°C, crit = +92.0°C)", state)
@@ -129,7 +131,7 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     if "labels" in state and (found := _LABEL.fullmatch(line)):
         corrected, not_ = float(found["ce"]), float(found["ue"])
         return _of_memory(found["who"], corrected) + (_of_memory(found["who"], not_, bad=True) if not_ else [])
-    if _MAYBE.search(line) is None:
+    if not maybe or MAYBE.search(line) is None:
         return None
     for read in (
         _of_board,

@@ -12,6 +12,7 @@ from typing import Any
 from parsers.formats.general.text import (
     call_trees,
     event_records,
+    gates,
     json_rows,
     lookups,
     profile_lists,
@@ -107,9 +108,11 @@ _ERLANG = re.compile(
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ERLANG_LEVELS = {"WARNING": "WARN", "PROGRESS": "INFO", "CRASH": "ERROR", "SUPERVISOR": "ERROR"}
 
+_SAID = gates.PROGRAM | gates.DATABASE | gates.PLATFORM
+
 Row = dict[str, Any]
-Line = tuple[int, str, bool, Stamp | None]
-"""Number, text, whether it is a sentence, and the stamp that it begins with."""
+Line = tuple[int, str, bool, Stamp | None, int]
+"""Number, text, whether it is a sentence, the stamp that it begins with, and the groups that could know it (`gates`)."""
 
 
 class Paragraphs:
@@ -128,8 +131,8 @@ class Paragraphs:
 
     # --- lines ---------------------------------------------------------------------------------------------------------
 
-    def take(self, no: int, line: str, written: bool) -> None:
-        """Read the next line; `written` is True if it is a sentence."""
+    def take(self, no: int, line: str, written: bool, groups: int = gates.ALL) -> None:
+        """Read the next line; `written` is True if it is a sentence, `groups` are those that could know it (`gates`)."""
         if self._is_of_erlang(no, line):
             return
         if not line.strip():
@@ -178,7 +181,7 @@ class Paragraphs:
             or self._is_record(no, line)
             or self._is_report(no, line)
             or self._is_performance_counter(no, line)
-            or self._is_stated(no, line)
+            or self._is_stated(no, line, groups)
             or self._is_counted(no, line)
             or self._is_profile_list(no, line)
         ):
@@ -199,7 +202,7 @@ class Paragraphs:
             return
         if stamp and stamp.rest and self.state.get("mode") == "lines" and not self.state.get("advice"):
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))  # most lines of a log
-            self._after_log(no, stamp.rest)
+            self._after_log(no, stamp.rest, groups)
             return
         if not ("Call Site" in line and line.lstrip(" \t").startswith("#")) and self._is_border(no, line, stamp):
             return  # the heading of a debugger's stack looks like a prompt
@@ -218,10 +221,12 @@ class Paragraphs:
             self.read.append(no)
             return
         if "mode" in self.state:
-            self._one(no, line, written, stamp)
+            self._one(no, line, written, stamp, groups)
             return
-        self._lines.append((no, line, written, stamp))
-        if len(self._lines) >= tables.LOOK or (stamp and stacks.SLOW.search(stamp.rest[:LONGEST])):
+        self._lines.append((no, line, written, stamp, groups))
+        if len(self._lines) >= tables.LOOK or (
+            stamp and groups & gates.STUCK and stacks.SLOW.search(stamp.rest[:LONGEST])
+        ):
             self._decide()
 
     def _is_of_erlang(self, no: int, line: str) -> bool:
@@ -274,11 +279,11 @@ class Paragraphs:
             ok=None,
         )
 
-    def _after_log(self, no: int, text: str) -> None:
+    def _after_log(self, no: int, text: str, groups: int) -> None:
         """Remember that the last line was a log line, and its text if it reports a stuck thread: a stack may follow."""
         self.state["after_log"] = True
         self.state.pop("slow", None)
-        if stacks.SLOW.search(text[:LONGEST]):
+        if groups & gates.STUCK and stacks.SLOW.search(text[:LONGEST]):
             self.state["slow"] = [no, text[:LONGEST]]
 
     def _stack_may_begin(self) -> bool:
@@ -539,7 +544,7 @@ class Paragraphs:
         lines, self._lines = self._lines, []
         if not lines:
             return
-        texts = [line for _, line, _, _ in lines]
+        texts = [line for _, line, *_ in lines]
         self.state["mode"] = "lines"
         if not self.state.get("advice") and (setting := tables.one_value(texts)):
             self.read.extend(no for no, *_ in lines if no != lines[2][0])
@@ -566,7 +571,7 @@ class Paragraphs:
         for at in range(min(tables.ABOVE, len(lines) - 2)):
             if lines[at][2] or self.state.get("advice"):
                 continue
-            if shape := tables.two_lines_at([line for _, line, _, _ in lines[at:]]):
+            if shape := tables.two_lines_at([line for _, line, *_ in lines[at:]]):
                 for line in lines[:at]:
                     self._one(*line)
                 self.state |= {
@@ -579,7 +584,7 @@ class Paragraphs:
                 return lines[at + 2 :]
         return lines
 
-    def _one(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
+    def _one(self, no: int, line: str, written: bool, stamp: Stamp | None, groups: int) -> None:
         """Read one line of a paragraph of which it is decided whether it is a table."""
         if tables.RULE.fullmatch(line) or (self.state["mode"] == "table" and tables.FOOTER.fullmatch(line)):
             self.read.append(no)
@@ -588,7 +593,7 @@ class Paragraphs:
             or (written and not tables.tells(self.state["shape"]["heading"]))
             or not self._row(no, line)
         ):
-            self._single(no, line, written, stamp)
+            self._single(no, line, written, stamp, groups)
 
     def _row(self, no: int, line: str) -> bool:
         shape = self.state["shape"]
@@ -619,7 +624,7 @@ class Paragraphs:
 
     # --- lines by themselves -------------------------------------------------------------------------------------------
 
-    def _single(self, no: int, line: str, written: bool, stamp: Stamp | None) -> None:
+    def _single(self, no: int, line: str, written: bool, stamp: Stamp | None, groups: int) -> None:
         state = self.state
         if not state.get("advice") and (row := json_rows.row_of(line)) is not None:
             cut = {"table_no": 0, "row_no": no, "heading": row[0], "cells": row[1]}
@@ -635,9 +640,11 @@ class Paragraphs:
             if made := measured(line) or timed(line, state.get("time_unit")):
                 self._measured(no, *made)
                 return
-            if said := severity_of_program(line) or severity_of_database(line) or severity_of_platform(line):
+            if groups & _SAID and (
+                said := severity_of_program(line) or severity_of_database(line) or severity_of_platform(line)
+            ):
                 self._log(no, state.get("now"), line.strip(), said)
-                self._after_log(no, line.strip())
+                self._after_log(no, line.strip(), groups)
                 return
             if announces_message(line):
                 self._log(no, state.get("now"), line.strip(), "ERROR")
@@ -673,7 +680,7 @@ class Paragraphs:
             return
         if stamp is not None:
             self._log(no, self._time(stamp.clock, stamp.t, no), stamp.rest, severity_of(line))
-            self._after_log(no, stamp.rest)
+            self._after_log(no, stamp.rest, groups)
             return
         if (level := state.pop("dotnet", None)) and line[0] in " \t":
             self._log(no, state.get("now"), line.strip(), level)
@@ -853,7 +860,7 @@ class Paragraphs:
         self.read.append(no)
         return True
 
-    def _is_stated(self, no: int, line: str) -> bool:
+    def _is_stated(self, no: int, line: str, groups: int) -> bool:
         """Read a line with figures of the system, or a row of a list of events; return whether it is one.
 
         See `stated_lines`. Such lines are read below words of advice too, because some of these tools print advice.
@@ -866,7 +873,7 @@ class Paragraphs:
             unknown = {"t_local": None, "op": None, "elapsed_s": None, "ok": None}  # day and month in either order
             self._add("logs", no, source="text", program=found["program"], **said, **unknown)
             return True
-        made = stated(line, self.state.setdefault("stated", {}))
+        made = stated(line, self.state.setdefault("stated", {}), groups)
         if made is None:
             return False
         self._decide()

@@ -46,7 +46,7 @@ _WARNING = re.compile(
     r"|CPU utilization for five seconds: [0-9]{1,3}%/[0-9]{1,3}%; one minute: (?:9[0-9]|100)%; five minutes: (?:9[0-9]|100)%"
     r"|[0-9]{1,4}[ \t]+(?:DIA|BTC|UPD|UP2|SPO)[ \t]+[0-9]{1,9}[ \t]+(?:Running|On Hold)[ \t].*"
 )
-_MAYBE = re.compile(
+MAYBE = re.compile(
     r"^[0-9a-f]{1,16}[ \t]|^[Ww]ait|^0x|hosts?;|[;.]$|^Not enough|^comment = |AN[RSE][0-9]{4}[ESW]|ppendable|Please mount|\(429\)|Throttl|SlowDown"
     r"|TooMany|RequestLimit|^tim_|^er_|timeout discards|^backlog|^CPU util|^[0-9/.-]{8}"
 )
@@ -55,6 +55,6 @@ _MAYBE = re.compile(
 def severity_of_platform(line: str) -> str | None:
     """Return the severity of a line that has one of these forms, None for any other line."""
     text = line.strip()
-    if len(text) > LONGEST or not _MAYBE.search(text):
+    if len(text) > LONGEST or not MAYBE.search(text):
         return None
     return "error" if _ERROR.fullmatch(text) else "warning" if _WARNING.fullmatch(text) else None

@@ -94,7 +94,7 @@ _LEVELLED = re.compile(
 _COLLECTOR = re.compile(r"(?:\[[a-z]+(?:,[a-z0-9]+)* *\])+ GC\([0-9]+\) .+")
 """A line of HotSpot with decorations of which none is a time (`-Xlog:gc*:::tags`)."""
 
-_MAYBE = re.compile(
+MAYBE = re.compile(
     r"\] ! |^[ \t]{0,4}(?:TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|SEVERE|CRITICAL|FATAL)"
     r"|Timed [Oo]ut |^\(node:|rror|xception|imeout|TimedOut|Refused|Interrupt|Exit|Failure|panic|ERROR|FAIL|Terminating due|^#|SUMMARY|\*\*\*|npm |DAMN"
     r"|deadlocked"
@@ -136,7 +136,7 @@ def severity_of_program(line: str) -> str | None:
     >>> severity_of_program('    "[shard_lock_exception] rejected: lock is held"')
     'error'
     """
-    if len(line) > LONGEST or not _MAYBE.search(line):
+    if len(line) > LONGEST or not MAYBE.search(line):
         return None
     text = line.rstrip()
     if _FATAL.fullmatch(text):

@@ -19,6 +19,7 @@ from parsers.formats.general.text import (
     machine_lines,
     status_lines,
 )
+from parsers.formats.general.text.gates import ALL, DRIVER, MACHINE, STATUS
 
 REPORT = "system report"
 """Heading of the rows."""
@@ -46,7 +47,7 @@ _ROUTINE = re.compile(
     r"Highest (?P<name>DPC|ISR) routine execution time \([^)]{1,3}\):[ \t]+(?P<value>[0-9.,]{1,20})[ \t]*"
 )
 _DRIVER = re.compile(r"Driver with highest (?P<name>DPC|ISR) routine execution time:[ \t]+(?P<who>\S+\.sys)\b.*")
-_TOO_LONG = re.compile(
+TOO_LONG = re.compile(
     r"One or more (?P<name>DPC|ISR) routines that belong to a driver running in your system appear to be executing for too long"
 )
 """Conclusion of LatencyMon, a long line of several sentences."""
@@ -110,10 +111,10 @@ def event(line: str) -> dict[str, str | None] | None:
     return found.groupdict() if found else None
 
 
-def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
+def stated(line: str, state: dict[str, Any], gates: int = ALL) -> list[Stated] | None:
     r"""Return the figures in a line; an empty list for a line of a report without figures, None for any other line.
 
-    `state` holds names and figures from the lines above that later lines need.
+    `state` holds names and figures from the lines above that later lines need; `gates` are the groups that could know it.
 
     >>> stated("3/700/9 requests for mbufs denied (mbufs/clusters/mbuf+clusters)", {})
     [('mbufs denied', 'mbufs, clusters', 712.0, None)]
@@ -125,7 +126,7 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     >>> stated("Driver with highest DPC routine execution time:   disk9.sys - A driver, A vendor", state)
     [('DPC', 'disk9.sys', 0.0090005, None)]
     """
-    if len(line) <= LONGEST * 5 and (found := _TOO_LONG.search(line)):
+    if gates & DRIVER and len(line) <= LONGEST * 5 and (found := TOO_LONG.search(line)):
         return [("routines too long", f"{found['name']} of a driver", 1.0, None)]
     if len(line) > LONGEST:
         return None
@@ -134,9 +135,9 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     made = device_lines.stated(line, state) if made is None else made
     made = aix_lines.stated(line, state) if made is None else made
     made = lock_lines.stated(line, state) if made is None else made
-    made = machine_lines.stated(line, state) if made is None else made
+    made = machine_lines.stated(line, state, bool(gates & MACHINE)) if made is None else made
     made = heap_lines.stated(line, state) if made is None else made
-    return status_lines.stated(line, state) if made is None else made
+    return status_lines.stated(line, state) if made is None and gates & STATUS else made
 
 
 def _of_figures(line: str, state: dict[str, Any]) -> list[Stated] | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 Stated = tuple[str, str, float, float | None]
 
-_MAYBE = re.compile(
+MAYBE = re.compile(
     r"(?i)server accepts handled requests|^ [0-9]+ [0-9]+ [0-9]+ *$|requests currently being processed"
     r"|^(?:Busy|Idle)Workers: |\"max_queue\"|IEEE 802\.11|Signal level=|Tx excessive retries|xmt/rcv/%loss"
     r"|latest handshake: |persistent keepalive: |\[[|#*]* *[0-9.]+[%KMGT/]|SYSTEM WIDE LIMITS:|[ \t]Signal +: [0-9]"
@@ -79,7 +79,7 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
     >>> stated("  7100 CLOSE_WAIT", state), stated("MAXUIDS   41    60    50", state)
     ([('sockets in CLOSE_WAIT', 'CLOSE_WAIT', 7100.0, None)], None)
     """
-    if _MAYBE.search(line) is None:
+    if MAYBE.search(line) is None:
         return None
     for read in (_of_servers, _of_cards, _of_paths, _of_screens, _of_sockets):
         made = read(line, state)
