@@ -85,13 +85,19 @@ def pytest_report_header():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave tests to the night that are marked for it, and put the others in the order in which processes take them."""
+    """Leave tests to the night that are marked for it, and put the others in the order in which processes take them.
+
+    On the build machine a browser's test that failed is tried once more, and the report says so (decision 0027).
+    """
     if not draw.NIGHT:
         named = any("::" in argument for argument in config.args)
         nightly = {item for item in items if is_nightly(item, config.option.markexpr, named)}
         if nightly:
             config.hook.pytest_deselected(items=[item for item in items if item in nightly])
             items[:] = [item for item in items if item not in nightly]
+    for item in items:
+        if is_tried_twice(item.path):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(key=lambda item: turn_of(group_of(item.nodeid)))
 
 
@@ -122,6 +128,11 @@ def is_nightly(item: pytest.Item, asked_marks: str, named: bool) -> bool:
         return "night" not in asked_marks
     mark = item.get_closest_marker("drawn")
     return mark is not None and not named and not draw.is_drawn(item.nodeid, *mark.args)
+
+
+def is_tried_twice(path: Path) -> bool:
+    """Tell whether a failed test in this file runs once more: a browser's test on the build machine."""
+    return os.environ.get("CI") == "true" and path.is_relative_to(HERE / BROWSER)
 
 
 def turn_of(group: str) -> int:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.conftest import BROWSER, HERE, group_of, seconds_of_parts, turn_of
+from tests.conftest import BROWSER, HERE, group_of, is_tried_twice, seconds_of_parts, turn_of
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,19 @@ from tests.conftest import BROWSER, HERE, group_of, seconds_of_parts, turn_of
 def test_the_browser_s_tests_are_one_group_that_begins_first(nodeid, group, turn):
     assert group_of(nodeid) == group
     assert turn_of(group) == turn
+
+
+@pytest.mark.parametrize(
+    ("ci", "name", "twice"),
+    [
+        ("true", "browser/test_story.py", True),
+        ("true", "rules/judging/test_scoring.py", False),
+        ("", "browser/test_story.py", False),
+    ],
+)
+def test_only_a_browser_s_test_on_the_build_machine_is_tried_twice(monkeypatch, ci, name, twice):
+    monkeypatch.setenv("CI", ci)
+    assert is_tried_twice(HERE / name) is twice
 
 
 def report(nodeid: str, seconds: float) -> pytest.TestReport:
