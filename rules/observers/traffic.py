@@ -215,7 +215,9 @@ def _drops(case: CaseTables) -> Iterator[Sighting]:
     iface = (pl.col("grp") == "iface").fill_null(value=False) | pl.col("name").str.contains("(?i)drop/s$")
     rows = _moved(case, DROPPED, iface).collect(engine="streaming")
     best: dict[tuple[Any, ...], tuple[float, dict[str, Any]]] = {}
+    unknown = set()
     for row in rows.iter_rows(named=True):
+        key = row["artifact_id"], row["host"]
         if row["rates"]:
             rate = row["flow"] / max(1, row["n"])
         elif row["n"] and row["seconds"]:
@@ -223,11 +225,13 @@ def _drops(case: CaseTables) -> Iterator[Sighting]:
         elif row["total"] == 0 or (row["n"] and row["flow"] == 0):
             rate = 0.0
         else:
+            unknown.add(key)
             continue
-        key = row["artifact_id"], row["host"]
         if key not in best or rate > best[key][0]:
             best[key] = rate, row
-    for rate, row in best.values():
+    for key, (rate, row) in best.items():
+        if rate == 0 and key in unknown:
+            continue  # one interface drops nothing, and of another nobody knows when it dropped what it counts
         # Growing drops stand out in `still_counters`; this is only the measure.
         yield Sighting(
             "counter",

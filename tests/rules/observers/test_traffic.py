@@ -95,3 +95,9 @@ def test_an_interface_that_counted_no_error() -> None:
     for other in ({"name": "rx_packets", "value": 0.0}, {"name": "rx_errors", "value": 1.0}):
         changed = [{**r, **other} if r["name"] == other["name"] else r for r in rows]
         assert not any(s.name == "counters_at_0" for s in of("counters", *changed))
+
+
+def test_an_interface_whose_drops_have_no_time_is_not_outvoted_by_one_without_drops() -> None:
+    lo, eth = ({"grp": "iface", "item": item, "name": "RX dropped", "mode": "total"} for item in ("lo", "eth0"))
+    assert [m.value for m in of("counters", {**lo, "value": 0.0})] == [0.0]
+    assert of("counters", {**lo, "value": 0.0}, {**eth, "value": 70_000.0}) == []
