@@ -84,6 +84,7 @@ def _sockets(case: CaseTables) -> Iterator[dict[str, Any]]:
         on="line_no",
         by=["artifact_id", "part"],
         strategy="backward",
+        check_sortedness=False,  # within each `by` they are
     )
     quiet = (pl.col("state").is_in(CONNECTIONLESS) | (pl.col("proto") == "udp")).fill_null(value=False)
     listens = (pl.col("state") == LISTENING).fill_null(value=False)
