@@ -125,7 +125,7 @@ def target(url: str) -> Target:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise NotSent(f"The name {host} could not be resolved: {error}") from None
+        raise NotSent(f"The name {host} could not be resolved: {_why(error)}") from None
     addresses = [str(entry[4][0]).split("%")[0] for entry in found]
     if parts.netloc not in settings.WEBHOOK_TEST_HOSTS:
         for address in addresses:
@@ -156,13 +156,18 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Receipt:
     except (OSError, http.client.HTTPException) as error:
         if connection.was_cut:
             raise NotSent(f"{to.host} did not answer within {PATIENCE_S:.0f} s.") from None
-        raise NotSent(f"{to.host} could not be reached: {error or type(error).__name__}") from None
+        raise NotSent(f"{to.host} could not be reached: {_why(error)}") from None
     finally:
         watch.cancel()
         connection.close()
     if connection.was_cut:
         raise NotSent(f"{to.host} did not answer within {PATIENCE_S:.0f} s.")
     return Receipt(status, words, round((time.monotonic() - began) * 1000))
+
+
+def _why(error: Exception) -> str:
+    """Return an error in words, without the number that the system gives it."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 class _Pinned(http.client.HTTPConnection):

@@ -195,6 +195,14 @@ class TestFence:
             webhook_client.post("https://rebind.example.com/", b"{}", {})
         assert (asked, connected) == (["rebind.example.com"], [("93.184.216.34", 443)])
 
+    def test_an_error_of_the_system_is_told_in_its_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def resolve(*_: Any, **__: Any) -> Any:
+            raise socket.gaierror(-2, "Name or service not known")
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        with pytest.raises(webhook_client.NotSent, match=r"could not be resolved: Name or service not known$"):
+            webhook_client.post("https://nowhere.example.com/", b"{}", {})
+
     def test_a_redirect_is_not_followed(self, outside: Receiver) -> None:
         with serving() as inside:
             outside.status, outside.headers = 307, {"Location": inside.url}
