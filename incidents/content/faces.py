@@ -22,6 +22,18 @@ FACES = {state: Face(label, LOOKS.get(state, state)) for state, label in LABELS.
 JUDGING = Face("Judging", "judging")
 EMPTY = Face("No evidence yet", "cannot")
 
+OPEN = ("cannot tell", "nothing wrong seen")
+"""States that an unread file could change at once."""
+
+
+def unread_face(n: int) -> Face:
+    """Return the face of a room whose verdict `n` files that nobody understood could change.
+
+    >>> unread_face(1).label, unread_face(2).label
+    ('1 file not read', '2 files not read')
+    """
+    return Face(f"{n} file{'s' if n > 1 else ''} not read", "unread")
+
 
 def face_of(state: str) -> Face:
     """Return the face of a verdict state; one that is not known says its own name.

@@ -9,11 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from django.urls import reverse
 
-from incidents.content.faces import face_of
+from incidents.content.faces import OPEN, face_of, unread_face
 from incidents.content.report import Outlook
-
-_OPEN = ("cannot tell", "nothing wrong seen")
-"""States that an unread file could change at once."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def face(outlook: Outlook, progress: Progress, takes: bool = True) -> Face:
         return _unjudged(progress, takes)
     unread = max(progress.failed, len(outlook.unread))
     state = outlook.verdict.state
-    could_change = bool(unread) and state in _OPEN and not progress.under_way
+    could_change = bool(unread) and state in OPEN and not progress.under_way
     made = _not_read(outlook, unread, max(progress.total, unread)) if could_change else _judged(outlook)
     if progress.under_way and progress.left:
         n = progress.left
@@ -105,7 +102,7 @@ def _not_read(outlook: Outlook, unread: int, total: int) -> Face:
     which = f"{unread} of {total} files" if unread < total else "The only file" if total == 1 else f"All {total} files"
     one = unread == 1
     headline = f"{which} {'is' if one else 'are'} not understood; {'it is' if one else 'they are'} kept and can be read as text."
-    label = f"{unread} file{'s' if unread > 1 else ''} not read"
+    label = unread_face(unread).label
     looks = _to_look_at(outlook)
     if unread == total:
         return Face("unread", label, headline, verdict.sentence, statements=looks)

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.db.models.functions import Greatest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -22,13 +22,14 @@ from incidents.access import sees_any, visible_to
 from incidents.actions import rooms as actions
 from incidents.actions import sample as sample_actions
 from incidents.content.durations import length
-from incidents.content.faces import EMPTY, JUDGING, Face, face_of
+from incidents.content.faces import EMPTY, JUDGING, OPEN, Face, face_of, unread_face
 from incidents.content.milestones import OnDuty, lead_and_duties, standings
 from incidents.content.names import known_as
 from incidents.content.report import LAYERS, layer_name, quantity
 from incidents.content.visible import visible
 from incidents.drawing import exports
 from incidents.errors import Refused
+from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.judging.finding import OPEN_DISPUTE, Dispute
 from incidents.models.judging.verdict import Verdict
 from incidents.models.room.incident import Incident, Status
@@ -60,7 +61,9 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True)
 class Row:
-    """A room in the list. `verdict` is None until it is judged; `reading` counts files that are being read."""
+    """A room in the list. `verdict` is None until it is judged; `reading` counts files that are being read, `unread` those
+    of which no line was understood.
+    """
 
     incident: Incident
     verdict: Verdict | None
@@ -69,6 +72,7 @@ class Row:
     milestones: list[Milestone]
     again: Again | None
     reading: int
+    unread: int
 
     @property
     def on_duty(self) -> list[OnDuty]:
@@ -80,7 +84,8 @@ class Row:
     @property
     def face(self) -> Face:
         if self.verdict:
-            return face_of(self.verdict.state)
+            could_change = self.unread and self.verdict.state in OPEN and not self.reading
+            return unread_face(self.unread) if could_change else face_of(self.verdict.state)
         return JUDGING if self.reading else EMPTY
 
     @property
@@ -241,22 +246,36 @@ def rows(user: User | AnonymousUser, incidents: list[Incident]) -> list[Row]:
     milestones = standings(incidents)
     users = User.objects.in_bulk({id for ids in inside.values() for id in ids}) if any(inside.values()) else {}
     before = listing.again(user, incidents)
-    unjudged = [incident.pk for incident in incidents if getattr(incident, "verdict", None) is None]
+    verdicts = {incident.pk: getattr(incident, "verdict", None) for incident in incidents}
+    undecided = [pk for pk, verdict in verdicts.items() if verdict is None or verdict.state in OPEN]
     reading = dict(
-        Job.objects.filter(incident__in=unjudged, kind__in=CHANGING, state__in=(JobState.QUEUED, JobState.RUNNING))
+        Job.objects.filter(incident__in=undecided, kind__in=CHANGING, state__in=(JobState.QUEUED, JobState.RUNNING))
         .order_by()
         .values("incident")
         .annotate(n=Greatest(Count("artifact", distinct=True), 1))
         .values_list("incident", "n")
     )
+    unread = unread_in(undecided)
     made = []
     for incident in incidents:
-        verdict = getattr(incident, "verdict", None)
+        pk, verdict = incident.pk, verdicts[incident.pk]
         carried = bool(verdict and disputed.get(incident.pk, set()) & set(verdict.carriers))
-        people = [users[id] for id in inside[incident.pk] if id in users]
-        own = milestones[incident.pk]
-        made.append(Row(incident, verdict, carried, people, own, before.get(incident.pk), reading.get(incident.pk, 0)))
+        people = [users[id] for id in inside[pk] if id in users]
+        counts = reading.get(pk, 0), unread.get(pk, 0)
+        made.append(Row(incident, verdict, carried, people, milestones[pk], before.get(pk), *counts))
     return made
+
+
+def unread_in(rooms: list[int]) -> dict[int, int]:
+    """Count the files of rooms that could not be read, or of which no line was understood: the larger number of both."""
+    blank = Q(state=ArtifactState.READ, reading__account__read=0, reading__account__unknown__gt=0)
+    counted = (
+        Artifact.objects.filter(incident__in=rooms)
+        .order_by()
+        .values("incident")
+        .annotate(n=Greatest(Count("pk", filter=Q(state=ArtifactState.FAILED)), Count("pk", filter=blank)))
+    )
+    return dict(counted.values_list("incident", "n"))
 
 
 @require_GET

@@ -28,7 +28,7 @@ from incidents.models.plan.review import FollowUp
 from incidents.models.room.incident import Incident
 from incidents.pages.rooms import listing
 from incidents.storage import live
-from tests.incidents.conftest import make_room, make_user
+from tests.incidents.conftest import make_artifact, make_room, make_user, run_jobs
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import add_report, client_of
 from tests.incidents.pages.pages import unbroken
@@ -357,6 +357,18 @@ def test_a_row_says_what_its_room_says(client):
     assert f'<p class="sentence">{escape(sentence)}</p>' in text
     inside = client.get(reverse("room", args=[room.incident.slug])).content.decode()
     assert escape(sentence) in inside.replace("\u00a0", " ").replace("<wbr>", "")
+
+
+@pytest.mark.usefixtures("evidence", "on_commit")
+def test_a_row_names_files_that_nobody_understood_as_its_room_does(client):
+    room = make_room(client.user, "Unread")
+    make_artifact(room, b"quxx blorb fnord\n" * 5, "strange.txt")
+    run_jobs()
+    label = '<span class="face unread">1 file not read</span>'
+    assert label in unbroken(client.get(reverse("rooms")))
+    assert "1 file not read" in unbroken(client.get(reverse("room", args=[room.incident.slug])))
+    Verdict.objects.filter(pk=room.incident.pk).update(state="lead")
+    assert label not in unbroken(client.get(reverse("rooms")))
 
 
 def test_a_room_that_is_not_judged_says_what_it_waits_for(client):
