@@ -4,10 +4,12 @@ Standing out: the part that holds at least half of the middle request to one ser
 longer, told with the middle half of it; requests that stood a second or longer in a queue, and whether all of them stood there
 equally long, as a time limit makes it; requests that stand in a queue now. Normal: quicker requests, empty queues.
 A log has the parts of each request: HAProxy its timers (TR/Tw/Tc/Tr/Ta of `option httplog`, Tw/Tc/Tt of `tcplog`), the
-load balancers of AWS their three times. What HAProxy counts (qcur, qmax) is of one instant.
+load balancers of AWS their three times, Envoy the whole and the server's part, nginx both as fields of the log's own form.
+What HAProxy counts (qcur, qmax) is of one instant.
 Worked example: `front api/web2 0/900/1/99/1000 200`: 0.900 s of 1.000 s in the queue of server web2.
 Cost: one filter by shape and one aggregation by server over the logs, and a filter by name over the counters. Source: HAProxy
-Configuration Manual, 8.2.2, 8.2.3, 8.4; HAProxy Management Guide, 9.1; Elastic Load Balancing, Access logs.
+Configuration Manual, 8.2.2, 8.2.3, 8.4; HAProxy Management Guide, 9.1; Elastic Load Balancing, Access logs; Envoy, Access
+logging, default format; nginx, ngx_http_upstream_module ($request_time, $upstream_response_time).
 """
 
 from __future__ import annotations
@@ -57,6 +59,9 @@ CONNECTIONS = r" [0-9]+/[0-9]+/[0-9]+/([0-9]+)/\+?[0-9]+ [0-9]+/[0-9]+(?: |$)"
 
 QUEUED, CONNECTING, ANSWERING = "in the proxy's queue", "connecting to the server", "waiting for the server's answer"
 
+BEHIND = "the server behind the proxy"
+"""Name of a server that a log does not name."""
+
 LONGEST_S = 86_400.0
 
 
@@ -64,32 +69,53 @@ LONGEST_S = 86_400.0
 class Shape:
     """Log lines of one tool: a pattern with groups for server and times, the names of the times, their unit in seconds.
 
-    If `whole` is set, the last time is that of the whole request; otherwise the request takes the sum of the times.
+    The groups are `server` (some logs do not name it), `p0`, `p1` ... for the times, and `whole` for the whole request; if
+    there is no `whole`, the request takes the sum of the times.
     """
 
     pattern: str
     parts: tuple[str | None, ...]
     unit_s: float
-    whole: bool = True
 
+    @property
+    def whole(self) -> bool:
+        return "<whole>" in self.pattern
+
+    @property
+    def names_server(self) -> bool:
+        return "<server>" in self.pattern
+
+
+_TIME, _SIGNED = "[0-9]+(?:[.][0-9]+)?", "-?[0-9]+(?:[.][0-9]+)?"
+_RT, _URT = (
+    rf"(?:^|[ ,{{\t])[\"']?(?:{name})[\"']?[=:] ?[\"']?" for name in ("rt|request_time", "urt|upstream_response_time")
+)
 
 SHAPES = (
     Shape(
-        r" ([A-Za-z0-9_.:-]+/[A-Za-z0-9_.<>:-]+) (-?[0-9]+)/(-?[0-9]+)/(-?[0-9]+)/(-?[0-9]+)/\+?([0-9]+) (?:-1|[0-9]{3}) \+?[0-9]+ ",
+        r" (?P<server>[A-Za-z0-9_.:-]+/[A-Za-z0-9_.<>:-]+) (?P<p0>-?[0-9]+)/(?P<p1>-?[0-9]+)/(?P<p2>-?[0-9]+)/(?P<p3>-?[0-9]+)"
+        r"/\+?(?P<whole>[0-9]+) (?:-1|[0-9]{3}) \+?[0-9]+ ",
         (None, QUEUED, CONNECTING, ANSWERING),
         1e-3,
     ),
     Shape(
-        r" ([A-Za-z0-9_.:-]+/[A-Za-z0-9_.<>:-]+) (-?[0-9]+)/(-?[0-9]+)/\+?([0-9]+) \+?[0-9]+ [A-Za-z-]{2} ",
+        r" (?P<server>[A-Za-z0-9_.:-]+/[A-Za-z0-9_.<>:-]+) (?P<p0>-?[0-9]+)/(?P<p1>-?[0-9]+)/\+?(?P<whole>[0-9]+) \+?[0-9]+"
+        r" [A-Za-z-]{2} ",
         (QUEUED, CONNECTING),
         1e-3,
     ),
     Shape(
-        r" [0-9.a-f:\[\]]+:[0-9]+ ([0-9.a-f:\[\]]+:[0-9]+) (-?[0-9]+(?:\.[0-9]+)?) (-?[0-9]+(?:\.[0-9]+)?) (-?[0-9]+(?:\.[0-9]+)?) [0-9]{3} ",
+        rf" [0-9.a-f:\[\]]+:[0-9]+ (?P<server>[0-9.a-f:\[\]]+:[0-9]+) (?P<p0>{_SIGNED}) (?P<p1>{_SIGNED}) (?P<p2>{_SIGNED}) [0-9]{{3}} ",
         ("in the load balancer", ANSWERING, "sending the answer on"),
         1.0,
-        whole=False,
     ),
+    Shape(
+        r"\" [0-9]{3} \S+ (?:\S+ )?[0-9]+ [0-9]+ (?P<whole>[0-9]+) (?P<p0>[0-9]+) \"[^\"]*\" \"[^\"]*\" \"[^\"]*\" \"[^\"]*\" \"(?P<server>[^\"]+)\"",
+        (ANSWERING,),
+        1e-3,
+    ),
+    Shape(rf"{_RT}(?P<whole>{_TIME}).*{_URT}(?P<p0>{_TIME})", (ANSWERING,), 1.0),
+    Shape(rf"{_URT}(?P<p0>{_TIME}).*{_RT}(?P<whole>{_TIME})", (ANSWERING,), 1.0),
 )
 """ASCII and without upper bounds: a thousand states of Unicode's letters take 0.1 s to compile in each new process."""
 
@@ -106,16 +132,14 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 def _requests(case: CaseTables, shape: Shape) -> Iterator[Sighting]:
     found = pl.col("text").str.extract_groups(shape.pattern).struct
     times = [
-        found.field(str(n + 2)).cast(pl.Float64, strict=False).clip(0) * shape.unit_s for n in range(len(shape.parts))
+        found.field(f"p{n}").cast(pl.Float64, strict=False).clip(0) * shape.unit_s for n in range(len(shape.parts))
     ]
-    total = (
-        found.field(str(len(shape.parts) + 2)).cast(pl.Float64, strict=False) * shape.unit_s if shape.whole else None
-    )
+    total = found.field("whole").cast(pl.Float64, strict=False) * shape.unit_s if shape.whole else None
     names = [f"part_{n}" for n in range(len(times))]
     rows = (
         case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], pl.col("text").str.contains(shape.pattern))
         .with_columns(
-            found.field("1").alias("server"), *(t.alias(name) for t, name in zip(times, names, strict=True)),
+            (found.field("server") if shape.names_server else pl.lit(BEHIND)).alias("server"), *(t.alias(name) for t, name in zip(times, names, strict=True)),
             (pl.sum_horizontal(*times) if total is None else total).alias("whole"),
         )
         .drop("text")
@@ -179,13 +203,13 @@ def _long(case: CaseTables, told: Collection[int]) -> Iterator[Sighting]:
     """Yield requests that waited long in HAProxy's queue: those with equal waits, else those of logs not in `told`."""
     shape = SHAPES[0]
     found = pl.col("text").str.extract_groups(shape.pattern).struct
-    queue, whole = (found.field(n).cast(pl.Float64, strict=False) * shape.unit_s for n in ("3", "6"))
+    queue, whole = (found.field(n).cast(pl.Float64, strict=False) * shape.unit_s for n in ("p1", "whole"))
     held = (pl.col("queue") >= LONG_S) & (pl.col("queue") >= HALF * pl.col("whole"))
     one = pl.struct("queue", "whole", "line_no")
     rows = (
         case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], pl.col("text").str.contains(shape.pattern))
         .select(
-            *PLACE_COLUMNS, "line_no", queue.alias("queue"), whole.alias("whole"), found.field("1").alias("server"),
+            *PLACE_COLUMNS, "line_no", queue.alias("queue"), whole.alias("whole"), found.field("server").alias("server"),
             (pl.col("text").str.extract(CONNECTIONS) == "0").alias("alone"),
         )
         .filter(pl.col("whole").is_between(0, LONGEST_S))

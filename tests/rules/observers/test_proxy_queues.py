@@ -51,6 +51,14 @@ def test_the_queue_holds_the_middle_request() -> None:
             "waiting for the server's answer",
         ),
         (["copied 1/2/3/4/5 of 200 files"] * 5, None),
+        (['"GET /a HTTP/2.0" 200 99 rt=2.250 uct=0.001 uht=2.100 urt=2.240'] * 2, "waiting for the server's answer"),
+        (['{"upstream_response_time": "2.240", "request_time": "2.250"}'] * 2, "waiting for the server's answer"),
+        (['"GET /a HTTP/2.0" 200 99 rt=2.250 uct=0.001 uht=0.100 urt=0.120'] * 2, None),
+        (
+            ['[2025-07-01T10:00:00.1Z] "GET /a HTTP/1.1" 200 - 0 9 2250 2241 "-" "curl" "1f" "shop" "198.51.100.2:80"']
+            * 2,
+            "waiting for the server's answer",
+        ),
     ],
 )
 def test_which_part_holds_requests(texts: list[str], words: str | None) -> None:
