@@ -27,6 +27,7 @@ from parsers.formats.general.text.database_lines import announces_message, sever
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.json_entries import entry_of
+from parsers.formats.general.text.lasting_lines import lasted
 from parsers.formats.general.text.metrics_lines import METRICS, exposed
 from parsers.formats.general.text.mounts import options_of
 from parsers.formats.general.text.network_lines import measured
@@ -637,7 +638,7 @@ class Paragraphs:
             if dates := validity(line):
                 self._pairs(no, dates)
                 return
-            if made := measured(line) or timed(line, state.get("time_unit")):
+            if made := measured(line) or timed(line, state.get("time_unit")) or lasted(line):
                 self._measured(no, *made)
                 return
             if groups & _SAID and (
