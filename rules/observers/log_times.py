@@ -11,6 +11,7 @@ Cost: one streaming pass each; what is kept is one row per template, and the lin
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +21,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.log_templates import template
 from rules.observers.observer import FELT_S, MOST, Lines, Sighting, figure, place
-from rules.signatures.signatures import Seen
+from rules.signatures.signatures import Seen, recognise
 
 TIMES = 10.0
 """Minimum ratio of a gap in a log to the middle gap of the same process: below that, gaps spread like this anyway."""
@@ -113,6 +114,20 @@ UNITS |= dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "millise
 UNITS |= dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0)
 
 
+STEP_S = 1.0
+"""Minimum seconds of a step for its words to say what waits: a look-up or a commit may take a tenth."""
+
+BEFORE, BEHIND = 120, 60
+"""Number of characters before and behind a time that may say what took it."""
+
+LONGEST_TEXT, LONGEST_STEP = 4_000, 240
+"""Maximum number of characters that are searched for the words of a time, and of a line whose field tells it."""
+
+_SAID = re.compile(IN_TEXT)
+_CLAUSE = re.compile(r"; | - | \| |\]: ")
+"""What separates the words around a time from others: class and thread of a logger, another clause."""
+
+
 KERNEL_REPORT = (
     r"(?i)blocked (?:on .+ )?for more than \d+ sec|soft lockup|hard LOCKUP|rcu.*stall|task:\S+\s+state:[DR]\b"
     r"|\S\s+(?-i:[DR])\s+(?:[0-9a-f]{8,16}\s+|running task\s+)?\d+\s+\d+\s+\d+\s+0x[0-9a-f]{8}\b"
@@ -184,7 +199,11 @@ def _took(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def texts(case: CaseTables) -> Iterator[Sighting]:
-    """Yield the times that lines state, by template, the longest first."""
+    """Yield the times that lines state, by template, the longest first.
+
+    Where the words around the time name what the step did (`step` of the signatures), its part of all the seconds that the
+    log tells is known too.
+    """
     said = pl.col("elapsed_s").is_null() & pl.col("text").str.contains(r"\d")
     said &= ~pl.col("text").str.contains(KERNEL_REPORT)
     lines = case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "text"], said)
@@ -195,9 +214,11 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
             pl.len().alias("n"),
             pl.col("took").median().alias("middle"),
             (pl.col("took") >= FELT_S).sum().alias("felt"),
+            pl.col("took").sum().alias("sum"),
             pl.struct("line_no", "line_end", "took", "text").top_k_by("took", 3).alias("worst"),
         )
         .filter(pl.col("felt") > 0)
+        .with_columns(pl.col("sum").sum().over("artifact_id").alias("all"))
         .sort(pl.col("worst").list.first().struct.field("took"), descending=True)
         .head(MOST)
         .collect(engine="streaming")
@@ -205,6 +226,8 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
     for row in made.iter_rows(named=True):
         top = row["worst"][0]
         took, text = top["took"], str(top["text"])
+        step = step_of(text, took)
+        named = bool(step and recognise(step=step))
         more = f"; {row['n']:,} such lines, {figure(row['middle'], 's')} (median)" if row["n"] > 1 else ""
         yield Sighting(
             "wait",
@@ -221,10 +244,32 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
             **place(row),
             against="the middle one" if row["n"] > 1 else None,
             against_value=row["middle"] if row["n"] > 1 else None,
-            seconds=took,
+            seconds=row["sum"] if named else took,
+            of_s=row["all"] if named else None,
             n=row["n"],
-            seen=({"log": text, "seconds": round(took, 6)}, {"log": text}),
+            seen=({"log": text, "seconds": round(took, 6)}, {"log": text}, *(({"step": step},) if step else ())),
         )
+
+
+def step_of(text: str, took: float) -> str | None:
+    """Return the words around the time that a line tells, by which one knows the step; None for a time that nobody feels.
+
+    >>> step_of("12 shop.Jobs - loaded 3 items; DNS lookup for db.example took 5012 ms; 4 rows", 5.012)
+    'DNS lookup for db.example took 5012 ms'
+    """
+    if took < STEP_S:
+        return None
+    said = (m for m in _SAID.finditer(text[:LONGEST_TEXT]) if math.isclose(_seconds(m), took, rel_tol=1e-6))
+    found = next(said, None)
+    if found is None:
+        return text if len(text) <= LONGEST_STEP else None
+    before = _CLAUSE.split(text[max(0, found.start() - BEFORE) : found.start()])[-1]
+    behind = _CLAUSE.split(text[found.end() : found.end() + BEHIND])[0]
+    return f"{before}{found[0]}{behind}".strip()
+
+
+def _seconds(found: re.Match[str]) -> float:
+    return float(found[1]) * UNITS.get(found[2].lower(), 1.0)
 
 
 def _around(text: str, took: float) -> str:

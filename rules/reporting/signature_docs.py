@@ -14,6 +14,7 @@ TITLES = {
     "errno": "Errors by call",
     "event": "Wait events of databases",
     "log": "Log lines",
+    "step": "Steps that a log tells the time of",
     "parameter": "Settings",
     "path": "Paths, sockets, doors and devices",
     "port": "Ports",

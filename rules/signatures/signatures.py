@@ -44,8 +44,8 @@ class Seen(TypedDict, total=False):
     """What an observation saw: any of the names that a signature may match.
 
     `stack` is a function of a kernel (frame, wait channel), `symbol` one of a program or library, `process` a program's
-    name, `seconds` a duration, `value` the text of a setting, `os` the system of the host, `observer` who saw it. A path may be that of a file,
-    socket, door or device.
+    name, `step` the words around a time that a log tells, `seconds` a duration, `value` the text of a setting, `os` the
+    system of the host, `observer` who saw it. A path may be that of a file, socket, door or device.
     """
 
     stack: str
@@ -62,6 +62,7 @@ class Seen(TypedDict, total=False):
     event: str
     code: str
     log: str
+    step: str
     seconds: float
     os: str
     observer: str
@@ -72,7 +73,7 @@ KEYS = tuple(Seen.__annotations__)
 WORDINGS = "wordings"
 """Area of the entries that are `general`."""
 
-SEARCHED = ("path", "log")
+SEARCHED = ("path", "log", "step")
 """Keys whose pattern may match anywhere in the text; all others must match the whole name."""
 
 NUMBERS = ("port", "seconds", "value")

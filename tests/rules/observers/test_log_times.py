@@ -181,3 +181,29 @@ def test_the_line_after_a_gap_is_a_name_of_it() -> None:
     ]
     (made,) = brief(Case.of_tables({"logs": rows}))
     assert recognise(**made.seen[0])[0].mechanism == "resolver-timeout"
+
+
+@pytest.mark.parametrize(
+    ("text", "mechanism"),
+    [
+        ("shop.Jobs - DNS lookup for queue.acme.example took 7013 ms", "name-server-slow"),
+        ("waited 14.2 s for lock invoices", "lock-contention"),
+        ("acquired connection from pool after 30007 ms", "pool-exhausted"),
+        ("fsync of /srv/wal/9 took 3.1 s", "flush-wait"),
+        ("DNS lookup failed before; rendering took 7013 ms", None),
+        ("DNS lookup for queue.acme.example took 713 ms", None),
+        ("loaded 71 baskets in 7.1 s", None),
+    ],
+)
+def test_the_words_around_a_time_name_the_step(text: str, mechanism: str | None) -> None:
+    (made,) = texts(case((0.0, text)))
+    found = {one.mechanism for seen in made.seen for one in recognise(**seen) if one.mechanism}
+    assert found == ({mechanism} if mechanism else set())
+    assert (made.of_s is not None) == (mechanism is not None)
+
+
+def test_a_named_step_is_a_part_of_all_seconds_that_the_log_tells() -> None:
+    made = {
+        one.of_s: one.seconds for one in texts(case((0.0, "LDAP bind took 6.0 s"), (9.0, "loaded baskets in 2.0 s")))
+    }
+    assert made == {8.0: 6.0, None: 2.0}
