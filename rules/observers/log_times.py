@@ -124,6 +124,16 @@ LONGEST_TEXT, LONGEST_STEP = 4_000, 240
 """Maximum number of characters that are searched for the words of a time, and of a line whose field tells it."""
 
 _SAID = re.compile(IN_TEXT)
+_BEGUN = re.compile(r"(?i)\b(?:[a-z]{2,}ing|starting|begins?|started|waits?|query|connect|look ?up)\b|\.\.\.$")
+"""Words of a line that begins something."""
+
+_OVER = re.compile(OVER)
+_AT_REST = re.compile(
+    r"(?i)\b(?:waiting|listening|polling|idle|sleeping)\b.{0,30}\b(?:messages?|work|jobs?|tasks?|requests?|connections?|clients?|events?|input|data|next)\b"
+    r"|\bpoll(?:ing|s)? (?:the )?queue\b|\bsleep(?:s|ing)?\b"
+)
+"""Words of a line behind which a program has nothing to do."""
+
 _CLAUSE = re.compile(r"; | - | \| |\]: ")
 """What separates the words around a time from others: class and thread of a logger, another clause."""
 
@@ -322,11 +332,12 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
         before["line_no"].alias("before"),
         before["text"].alias("said"),
         pl.len().over(key).alias("n"),
+        (pl.col("t_local").max() - pl.col("t_local").min()).over(key).alias("whole"),
     )
     begun = pl.col("said").str.contains(WAITS) & ~pl.col("said").str.contains(OVER)
     told = told.filter((pl.col("n") <= REGULAR) & pl.col("gap").is_between(GAP_S, LONGEST_S) & begun)
     for row in told.collect(engine="streaming").sort("gap", descending=True).head(MOST).iter_rows(named=True):
-        a, took = row["artifact_id"], float(row["gap"])
+        a, took, step = row["artifact_id"], float(row["gap"]), begun_by(row["said"])
         yield Sighting(
             "gap",
             quoted(row["said"], 80),
@@ -342,13 +353,26 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
             t_from=row["t_local"] - took,
             t_to=row["t_local"],
             seconds=took,
-            seen=(*_after(row["text"]), {"log": str(row["said"])}, {"seconds": round(took, 6)}),
+            of_s=row["whole"] if step else None,
+            seen=(*_after(row["text"]), {"log": str(row["said"])}, *step, {"seconds": round(took, 6)}),
         )
 
 
 def _after(text: str | None) -> tuple[Seen, ...]:
     """Return the name of a line that came only after a gap: what it prints had to be found out before."""
     return ({"event": "after-gap", "log": text},) if text else ()
+
+
+def begun_by(text: str | None) -> tuple[Seen, ...]:
+    """Return the step that a line begins, if signatures know it: whatever comes after a gap had to wait for it.
+
+    >>> begun_by("Resolving host queue.acme.example ..."), begun_by("resolved host queue.acme.example in 7.0 s")
+    (({'step': 'Resolving host queue.acme.example ...'},), ())
+    """
+    if not text or not _BEGUN.search(text) or _OVER.search(text) or _AT_REST.search(text):
+        return ()
+    step = _CLAUSE.split(STAMP.sub("", text, count=1)[:LONGEST_STEP])[-1].strip()
+    return ({"step": step},) if recognise(step=step) else ()
 
 
 def gaps(case: CaseTables) -> Iterator[Sighting]:
@@ -360,7 +384,9 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
         gap, pl.col("line_no").shift(1).over(key).alias("before"), pl.col("text").shift(1).over(key).alias("said")
     )
     known = rows.filter(pl.col("gap").is_between(0, LONGEST_S))
-    middle = known.group_by(key).agg(pl.col("gap").median().alias("middle"), pl.len().alias("n"))
+    middle = known.group_by(key).agg(
+        pl.col("gap").median().alias("middle"), pl.len().alias("n"), pl.col("gap").sum().alias("whole")
+    )
     stamp, apart = pl.col("t_local"), pl.col("gap")
     # Whole seconds one apart may be a millisecond apart.
     whole = (stamp == stamp.floor()) & (apart == apart.floor())
@@ -372,6 +398,7 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
         who = f"process {row['pid']}" if row["pid"] is not None else "the log"
         lines = f' between "{quoted(row["said"], 80)}" and "{quoted(row["text"], 80)}"'
         took = between(row["gap"], row["t_local"], row["t_local"] - row["gap"])
+        begun = begun_by(row["said"])
         usual = (
             f"between other lines {between(row['middle'], row['middle'])} (median)"
             if row["middle"]
@@ -393,7 +420,9 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
             t_to=row["t_local"],
             against="the middle gap",
             against_value=row["middle"],
-            seen=(*_after(row["text"]), {"seconds": round(row["gap"], 6)}),
+            seconds=row["gap"] if begun else None,
+            of_s=row["whole"] if begun else None,
+            seen=(*_after(row["text"]), *begun, {"seconds": round(row["gap"], 6)}),
             joins=f"{row['from']} to {row['to']}",
             short=f"{took} before line {row['line_no']:,}",
         )
@@ -422,8 +451,10 @@ def steps(case: CaseTables) -> Iterator[Sighting]:
         .agg(
             pl.len().alias("n"),
             pl.col("gap").median().alias("middle"),
+            pl.col("gap").sum().alias("sum"),
             pl.struct("line_no", "before", "gap", "t_local", "text", "said", "id").top_k_by("gap", 3).alias("worst"),
         )
+        .with_columns(pl.col("sum").sum().over("artifact_id").alias("whole"))
         .filter(pl.col("worst").list.first().struct.field("gap") >= GAP_S)
         .sort(pl.col("worst").list.first().struct.field("gap"), descending=True)
         .head(MOST)
@@ -431,6 +462,7 @@ def steps(case: CaseTables) -> Iterator[Sighting]:
     )
     for row in made.iter_rows(named=True):
         top, a = row["worst"][0], row["artifact_id"]
+        begun = begun_by(top["said"])
         others = f"; {row['n']:,} such steps, {figure(row['middle'], 's')} (median)" if row["n"] > 1 else ""
         took = float(top["gap"])
         yield Sighting(
@@ -451,7 +483,12 @@ def steps(case: CaseTables) -> Iterator[Sighting]:
             t_to=top["t_local"],
             against="the middle one" if row["n"] > 1 else None,
             against_value=row["middle"] if row["n"] > 1 else None,
-            seconds=took,
+            seconds=row["sum"] if begun else took,
+            of_s=row["whole"] if begun else None,
             n=row["n"],
-            seen=({"log": str(top["text"]), "seconds": round(took, 6)}, {"seconds": round(took, 6)}),
+            seen=(
+                {"log": str(top["text"]), "seconds": round(took, 6)},
+                *begun,
+                {"seconds": round(took, 6)},
+            ),
         )

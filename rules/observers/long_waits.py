@@ -24,14 +24,14 @@ from rules.observers.frames import names_of
 from rules.observers.impossible_times import believable
 from rules.observers.library_waits import functions, outside_calls
 from rules.observers.log_steps import absences, named_steps
-from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, steps, texts
+from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, step_of, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import handshakes, silences, turns
 from rules.observers.talk import NO_ANSWER, Talk, around, in_vain, owed, peer, resolver_waits
 from rules.observers.time_limits import time_limits
 from rules.observers.timed_steps import STARTUP
 from rules.observers.traced import calls, middle, on, seen, union
-from rules.signatures.signatures import Seen
+from rules.signatures.signatures import Seen, recognise
 from rules.walking.targets import ACCEPTS, POLLS
 from rules.walking.threads import OWN_S, READ_NAMES, among
 
@@ -349,11 +349,14 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 pl.col("elapsed_s").sum().alias("sum"),
                 pl.struct("line_no", "line_end", "elapsed_s", "text").top_k_by("elapsed_s", 3).alias("worst"),
             )
+            .with_columns(pl.col("sum").sum().over("artifact_id").alias("whole"))
         )
         for row in (
             long.join(middle, on=key, nulls_equal=True).sort("sum", descending=True).head(MOST).collect().to_dicts()
         ):
             top = row["worst"][0]
+            step = step_of(str(top["text"] or ""), top["elapsed_s"]) or ""
+            named = bool(step and recognise(step=step))
             text = f"{row['name']} took {figure(top['elapsed_s'], 's')}"
             if top["text"]:
                 text += f': "{quoted(top["text"], 100)}"'
@@ -371,10 +374,12 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 against="the middle one" if row["all"] > 1 else None,
                 against_value=row["middle"] if row["all"] > 1 else None,
                 seconds=row["sum"],
+                of_s=row["whole"] if named else None,
                 n=row["n"],
                 seen=(
                     *(names_of(row["name"][:-2], True) if str(row["name"]).endswith("()") else ()),
                     *(({"log": f"{row['name']}: {top['text']}"},) if top["text"] else ()),
+                    *(({"step": step},) if named else ()),
                     {"seconds": round(top["elapsed_s"], 6)},
                 ),
             )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
-from rules.observers.log_times import brief, gaps, quoted, steps, texts
+from rules.observers.log_times import begun_by, brief, gaps, quoted, steps, texts
 from rules.signatures.signatures import recognise
 
 
@@ -207,3 +207,32 @@ def test_a_named_step_is_a_part_of_all_seconds_that_the_log_tells() -> None:
         one.of_s: one.seconds for one in texts(case((0.0, "LDAP bind took 6.0 s"), (9.0, "loaded baskets in 2.0 s")))
     }
     assert made == {8.0: 6.0, None: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("2031-01-02 03:04:05 Resolving host queue.acme.example ...", True),
+        ("INFO [w-1] shop.Jobs - Waiting for lock invoices", True),
+        ("INFO waiting for messages in queue invoices", False),
+        ("INFO polling queue invoices", False),
+        ("INFO resolved host queue.acme.example in 7.0 s", False),
+        ("INFO invoice stored", False),
+    ],
+)
+def test_a_line_that_begins_a_known_step_names_what_comes_after_it(text: str, known: bool) -> None:
+    assert bool(begun_by(text)) is known
+
+
+def test_a_gap_behind_a_begun_step_is_a_part_of_the_log_s_time() -> None:
+    lines = [
+        (0.0, "start"),
+        (0.1, "resolving host queue.acme.example"),
+        (9.1, "connected"),
+        (9.2, "sent"),
+        (10.0, "done"),
+    ]
+    (made,) = gaps(case(*lines))
+    assert (made.seconds, made.of_s) == (pytest.approx(9.0), pytest.approx(10.0))
+    (made,) = gaps(case(*((t, text.replace("resolving", "saw")) for t, text in lines)))
+    assert (made.seconds, made.of_s) == (None, None)
