@@ -1,25 +1,28 @@
 """What the values of a server's status say by themselves, whatever tool printed them: queues, waits, means and shares of known names.
 
-Each name stands in a manual, and so does the value from which it tells of a want. A mean is the quotient of two values of one listing (time and
-number). Names are compared without their case, with blanks and underscores alike. Standing out: a value at its bound or beyond it. Normal: less.
-Worked example: `Server thread count: 256`: "Server thread count is 256, from 200 on ...".
-Cost: at most `MOST_ROWS` rows of each table. Source: Slurm, sdiag(1) (MAX_SERVER_THREADS 256); Galera Cluster documentation, wsrep_flow_control_paused
-(0 to 1), wsrep_local_recv_queue_avg; IBM Db2 documentation, snapshot monitor elements (lock_wait_time, pool_read_time, lock_escals); Apache
-Cassandra, nodetool compactionstats and tpstats (dropped messages); F5, tmsh show ltm pool (request queue); PostgreSQL, pg_stat_bgwriter.
+The names and their bounds stand in `rules/signatures/status`, so that a new name needs no code. A name is compared in its plain form (`plain`),
+in whole or by its last parts (`cluster.pay.upstream_rq_timeout`). A quotient is that of two values of one row, or else of the two nearest lines.
+A cell `9/10` or `91%/70%` is the quotient of its first and last figure, under its name with ` of`. Standing out: a value that a signature
+matches. Of several rows of one name the worst is told, with their number. Normal: less.
+Worked example: `Server thread count: 256`: "Server thread count is 256; from 200 on ...".
+Cost: at most `MOST_ROWS` rows of each table, a look-up for each name. Source: that of each signature.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import functools
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.database_lists import figure_of
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import Signature, index, recognise
 
 OBSERVER = Observer(
     "status-values",
@@ -30,123 +33,239 @@ OBSERVER = Observer(
 
 MOST_ROWS = 20_000
 MOST_CELLS = 400
+LONGEST = 200
+"""Maximum number of characters of a name or value: what is longer is a text."""
 
 SHARE = 0.6
 
+LEAST = 10.0
+"""Minimum of what a value is divided by: a mean or a part of fewer tells nothing."""
+
+TOLD = 3
+"""Number of values of one listing that are told, those of the strongest signatures first."""
+
+BY, OF = " / ", " of"
+
+_PLAIN = re.compile(r"[^a-z0-9%]+")
+_PARTS = re.compile(r"[.:/\\]+")
+_FIGURE = re.compile(r"(-?[0-9]{1,18}(?:,[0-9]{3}){0,6}(?:\.[0-9]{1,9})?)[ ]?([A-Za-zµ%]{0,12}(?:/[A-Za-z]{1,6})?)")
+_OF_CELL = re.compile(
+    r"([0-9]{1,12}(?:\.[0-9]{1,6})?)%?(?: ?/ ?[0-9]{1,12}){0,2}(?: ?/ ?| of )([0-9]{1,12}(?:\.[0-9]{1,6})?)%?(?: [A-Za-z]{1,12})?"
+)
+_SPAN = re.compile(
+    r"(?:([0-9]{1,5}) ?d(?:ays?)? ?)?(?:([0-9]{1,5}) ?h(?:ours?)? ?)?(?:([0-9]{1,6}(?:\.[0-9]{1,3})?) ?m(?:in(?:utes?)?)? ?)?"
+    r"(?:([0-9]{1,9}(?:\.[0-9]{1,9})?) ?s(?:ec(?:onds?)?)?)?"
+)
+_SIZES = {letter: 1024.0**n for n, letter in enumerate("bkmgtp")}
+_SIZE = re.compile(r"(?i)[kmgtp]i?b|b(?:ytes)?|[KGTP]i?")
+_BOUND = re.compile(r"([<>])=? *(-?[0-9.]+)")
+_LETTERS = re.compile(r"[A-Za-z]")
+
+Row = dict[str, Any]
+
 
 @dataclass(frozen=True)
-class Known:
-    """A name, the value from which it tells of a want, the event, and the name that it is divided by, if any.
+class Value:
+    """A value of a listing: its plain name, the name as printed, the number (None for a word), the text, and its row."""
 
-    `unit` is the unit of the quotient or value; `least` is the minimum of the divisor, so that the mean tells something.
-    """
-
+    key: str
     name: str
-    bound: float
-    event: str
-    unit: str = "count"
-    by: str = ""
-    least: float = 1.0
+    number: float | None
+    text: str
+    row: Row
+    place: tuple[int, int]
+    """Number of its line and of its cell."""
 
 
-KNOWN = (
-    Known("server thread count", 200, "scheduler-threads-full"),
-    Known("agent queue size", 1000, "scheduler-behind"),
-    Known("dbd agent queue size", 10_000, "scheduler-database-behind"),
-    Known("wsrep_flow_control_paused", 0.1, "replication-paused-writes", ""),
-    Known("wsrep_local_recv_queue_avg", 10, "replica-applies-late"),
-    Known("agents currently waiting on locks", 5, "agents-wait-for-locks"),
-    Known("time database waited on locks (ms)", 1000, "lock-waits-long", "ms", "lock waits", 10),
-    Known("exclusive lock escalations", 100, "lock-escalations"),
-    Known("total buffer pool read time (milliseconds)", 15, "page-reads-slow", "ms", "buffer pool data physical reads", 1000),
-    Known("pending tasks", 100, "compactions-behind"),
-    Known("bytes currently in the cache", 0.95, "engine-cache-full", "", "maximum bytes configured", 1),
-    Known("number of requests queued", 10, "pool-requests-queued"),
-    Known("age of oldest request (ms)", 1000, "pool-requests-queued", "ms"),
-    Known("connections queued", 1000, "pool-requests-queued"),
-)  # fmt: skip
-"""Names with their bounds; a mean stands beside the name of its divisor."""
+@functools.cache
+def plain(name: str) -> str:
+    """Return the plain form of a name: small letters, figures and % signs, one blank between its words.
 
-_BY_NAME: Mapping[str, tuple[Known, ...]] = {
-    known.name: tuple(k for k in KNOWN if k.name == known.name) for known in KNOWN
-}
-_NAMES = frozenset(_BY_NAME) | {known.by for known in KNOWN if known.by}
+    >>> plain("Total buffer pool read time (milliseconds)"), plain('"tcp_clients":'), plain("CPU%")
+    ('total buffer pool read time milliseconds', 'tcp clients', 'cpu%')
+    """
+    return _PLAIN.sub(" ", name.lower()).strip()
+
+
+def number_of(text: str) -> float | None:
+    """Return a figure in its own unit, a size in bytes, a span of time in seconds; None for a word.
+
+    >>> number_of("1,024"), number_of("97 %"), number_of("2 KiB"), number_of("2h 14m"), number_of("green")
+    (1024.0, 97.0, 2048.0, 8040.0, None)
+    """
+    found = _FIGURE.fullmatch(text)
+    if found:
+        value, unit = float(found[1].replace(",", "")), found[2]
+        if unit and _SIZE.fullmatch(unit):
+            return value * _SIZES[unit[0].lower()]
+        if unit not in ("d", "h", "m", "min", "minutes", "hours", "days"):
+            return value if not unit or unit[0] in "%µnumsCBP" else None
+    span = _SPAN.fullmatch(text) if text[:1].isdigit() else None
+    if span is None or not any(span.groups()):
+        return None
+    return sum(float(part or 0) * by for part, by in zip(span.groups(), (86400, 3600, 60, 1), strict=True))
+
+
+@functools.cache
+def _known() -> tuple[frozenset[str], Mapping[str, tuple[str, ...]]]:
+    """Return the names that a signature knows or divides by, and the divisors of each."""
+    literal, tried = index("status")
+    if tried:  # a pattern would be tried against every name of every listing
+        raise ValueError(f"status names are plain names: {tried[0].entry.match['status']}")
+    by: dict[str, tuple[str, ...]] = {}
+    for name in literal:
+        if BY in name:
+            value, divisor = name.split(BY)
+            by[value] = (*by.get(value, ()), divisor)
+    names = {part for name in literal for part in name.split(BY)}
+    return frozenset(names), by
+
+
+@functools.lru_cache(maxsize=50_000)
+def _key(name: str) -> str | None:
+    """Return the plain form of a name or of its last parts that a signature knows; None if none does.
+
+    >>> _key("Server thread count:"), _key("a.b.Server thread count"), _key("no such name 9")
+    ('server thread count', 'server thread count', None)
+    """
+    names, _ = _known()
+    if len(name) > LONGEST:
+        return None
+    parts = _PARTS.split(name.strip('" :'))
+    for n in range(min(len(parts), 4)):
+        for ending in ("", OF):
+            key = plain(" ".join(parts[n if n == 0 else -n :])) + ending
+            if key in names:
+                return key.removesuffix(OF)
+    return None
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
-    """Yield known values at their bounds, one of each event."""
-    for (_, _), held in _listed(case).items():
-        told: set[str] = set()
-        for name, (value, row) in held.items():
-            for known in _BY_NAME.get(name, ()):
-                made = _told(known, value, row, held)
-                if made is not None and known.event not in told:
-                    told.add(known.event)
-                    yield made
+    """Yield values of which a signature says that they tell of a want; of the same signature the worst."""
+    for held in _listed(case).values():
+        found: dict[int, list[tuple[Signature, Sighting]]] = {}
+        for value in held:
+            for key, number, text, lines, words in _offered(value, held):
+                if known := recognise(status=key, value=f"{number:.9g}" if number is not None else text):
+                    made = _told(value, key, number, text, lines, words, known[0])
+                    found.setdefault(id(known[0]), []).append((known[0], made))
+        worst = []
+        for several in found.values():
+            entry, first = max(several, key=lambda pair: (_worse(*pair), -pair[1].lines[0].line_from))
+            worst.append((entry.strength, first if len(several) == 1 else _counted(first, len(several))))
+        worst.sort(key=lambda pair: pair[0] != "mechanism")  # stable: then as they stand
+        yield from (made for _, made in worst[:TOLD])
+
+
+def _worse(entry: Signature, made: Sighting) -> float:
+    return -made.value if str(entry.match.get("value", ""))[:1] == "<" else made.value
+
+
+def _counted(made: Sighting, n: int) -> Sighting:
+    return replace(made, n=n, headline=f"{made.headline} ({n:,} such values)")
+
+
+Offer = tuple[str, float | None, str, tuple[Row, ...], str]
+
+
+def _offered(value: Value, held: Sequence[Value]) -> Iterator[Offer]:
+    """Yield what signatures may match: the value itself, that of a cell with two figures, and quotients."""
+    yield value.key, value.number, value.text, (value.row,), value.name.strip()
+    if found := _OF_CELL.fullmatch(value.text):
+        part, whole = float(found[1]), float(found[2])
+        if whole > 0:
+            yield value.key + OF, part / whole, value.text, (value.row,), f"{value.name.strip()} ({value.text})"
+    for divisor in _known()[1].get(value.key, ()):
+        other = _nearest(value, divisor, held)
+        if other is None or value.number is None or other.number is None or other.number < _least(divisor, value):
+            continue
+        rows = (value.row,) if other.row is value.row else (value.row, other.row)
+        words = f"{value.name.strip()} ({value.text}) by {other.name.strip()} ({other.text})"
+        yield value.key + BY + divisor, value.number / other.number, "", rows, words
+
+
+def _least(divisor: str, value: Value) -> float:
+    """Return the minimum of a divisor: `LEAST` of a count that grows; a limit may be any above 0."""
+    return 1.0 if _LIMIT.search(divisor) else LEAST
+
+
+_LIMIT = re.compile(r"max|limit|total|size|slim|capacity|maximum|threads|workers|servers|provisioned")
+
+
+def _nearest(value: Value, key: str, held: Sequence[Value]) -> Value | None:
+    """Return the value of another name in the same row, else that of the nearest line."""
+    others = [one for one in held if one.key == key]
+    if len(others) > 8:
+        at = bisect_left(others, value.place, key=lambda one: one.place)
+        others = others[max(0, at - 4) : at + 4]
+    return min(others, key=lambda one: abs(one.place[0] - value.place[0]), default=None)
 
 
 def _told(
-    known: Known, value: float, row: dict[str, Any], held: Mapping[str, tuple[float, dict[str, Any]]]
-) -> Sighting | None:
-    lines = [row]
-    words = str(row["name"]).strip()
-    if known.by:
-        divisor = held.get(known.by)
-        if divisor is None or divisor[0] < known.least:
-            return None
-        value /= divisor[0]
-        lines.append(divisor[1])
-        words += f" by {str(divisor[1]['name']).strip()}"
-    if value < known.bound:
-        return None
+    value: Value, key: str, number: float | None, text: str, rows: tuple[Row, ...], words: str, known: Signature
+) -> Sighting:
+    bound = _BOUND.fullmatch(str(known.match.get("value", "")))
+    limit = float(bound[2]) if bound else None
+    of = f" of {value.row['of']}" if value.row["of"] else ""
+    part = key.endswith(OF) or (BY in key and _LIMIT.search(key.split(BY)[1]) is not None)
+    unit, times = ("%", 100.0) if part else ("" if BY in key else "count", 1.0)
+    says = text if number is None else figure(number * times, unit)
+    if bound and limit is not None:
+        says += f"; {'from' if bound[1] == '>' else 'down to'} {figure(limit * times, unit)} it tells of a want"
+    name = value.name.strip()
     return Sighting(
         "status",
-        str(row["name"]).strip(),
-        f"{words} is {figure(value, known.unit)}; from {figure(known.bound, known.unit)} on it tells of a want",
+        name,
+        f"{words}{of} is {says}",
         "status_value",
-        value,
-        known.unit,
-        tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], str(r["name"])) for r in lines),
-        **place(row),
+        1.0 if number is None else number * times,
+        unit,
+        tuple(Lines(r["artifact_id"], r["line_no"], r["line_no"], name) for r in rows),
+        **place(value.row),
         against="its bound",
-        against_value=known.bound,
+        against_value=1.0 if limit is None else limit * times,
         share=SHARE,
-        seen=({"event": known.event},),
+        seen=({"status": key, "value": text if number is None else f"{number:.9g}"},),
     )
 
 
-def _key(name: object) -> str:
-    return " ".join(str(name or "").replace('"', "").strip(" :").lower().split())
+def _listed(case: CaseTables) -> dict[tuple[Any, Any], list[Value]]:
+    """Return the values with known names of each part, in the order of their lines."""
+    made: dict[tuple[Any, Any], list[Value]] = {}
 
-
-def _listed(case: CaseTables) -> dict[tuple[Any, Any], dict[str, tuple[float, dict[str, Any]]]]:
-    """Return the known values of each part, of two of one name the larger."""
-    made: dict[tuple[Any, Any], dict[str, tuple[float, dict[str, Any]]]] = {}
-
-    def keep(row: dict[str, Any], name: object, value: float | None) -> None:
-        key = _key(name)
-        if value is None or key not in _NAMES:
+    def keep(row: Row, name: object, cell: object, at: int = 0, of: str = "") -> None:
+        key = _key(str(name or ""))
+        text = str(cell if cell is not None else "").strip().strip('",')
+        if key is None or not text or len(text) > LONGEST:
             return
-        held = made.setdefault((row["artifact_id"], row["part"]), {})
-        if key not in held or held[key][0] < value:
-            held[key] = (value, {**row, "name": name})
+        held = made.setdefault((row["artifact_id"], row["part"]), [])
+        named = {**row, "of": of}
+        held.append(Value(key, str(name).strip('" :'), number_of(text), text, named, (row["line_no"], at)))
 
-    for table in ("params", "counters"):
-        columns = [*PLACE_COLUMNS, "part", "line_no", "name", "value"]
+    for table, title in (("params", "entity"), ("counters", "item")):
+        columns = [*PLACE_COLUMNS, "part", "line_no", title, "name", "value"]
         for row in case.scan(table, columns).head(MOST_ROWS).collect(engine="streaming").iter_rows(named=True):
-            keep(row, row["name"], figure_of(str(row["value"])))
+            value = row["value"]
+            cell = f"{value:.15g}" if isinstance(value, float) else value
+            keep(row, row["name"], cell, of=str(row[title] or ""))
     columns = [*PLACE_COLUMNS, "part", "line_no", "heading", "cells"]
     for row in _rows(case, columns):
         pairs = list(zip(row["heading"], row["cells"], strict=False))[:MOST_CELLS]
-        for name, cell in pairs:
-            keep(row, name, figure_of(str(cell or "")))
-        for (_, first), (_, second) in pairwise(pairs):  # a table of names and values
-            keep(row, first, figure_of(str(second or "")))
+        of = next((str(c) for _, c in pairs if c and _LETTERS.match(str(c)) and number_of(str(c)) is None), "")
+        before = {(k, len(v)) for k, v in made.items()}
+        for at, (name, cell) in enumerate(pairs):
+            keep(row, name, cell, at, of)
+        if {(k, len(v)) for k, v in made.items()} != before:
+            continue
+        for at, ((_, first), (_, second)) in enumerate(pairwise(pairs)):  # a table of names and values
+            keep(row, first, second, at)
         if len(pairs) >= 2:  # a table of names and values without a heading: its first row was taken for one
-            keep(row, row["heading"][0], figure_of(str(row["heading"][1] or "")))
+            keep(row, row["heading"][0], row["heading"][1])
+    for held in made.values():
+        held.sort(key=lambda one: one.place)
     return made
 
 
-def _rows(case: CaseTables, columns: list[str]) -> Iterator[dict[str, Any]]:
+def _rows(case: CaseTables, columns: list[str]) -> Iterator[Row]:
     filled = pl.col("heading").is_not_null() & pl.col("cells").is_not_null() & (pl.col("heading").list.len() > 1)
     yield from case.scan("rows", columns, filled).head(MOST_ROWS).collect(engine="streaming").iter_rows(named=True)

@@ -20,6 +20,7 @@ TITLES = {
     "port": "Ports",
     "process": "Programs and kernel threads",
     "seconds": "Timers",
+    "status": "Values of a server's status",
     "stack": "Functions and wait channels of kernels",
     "symbol": "Functions of programs and libraries",
 }

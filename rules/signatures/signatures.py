@@ -44,7 +44,8 @@ class Seen(TypedDict, total=False):
     """What an observation saw: any of the names that a signature may match.
 
     `stack` is a function of a kernel (frame, wait channel), `symbol` one of a program or library, `process` a program's
-    name, `step` the words around a time that a log tells, `seconds` a duration, `value` the text of a setting, `os` the
+    name, `step` the words around a time that a log tells, `seconds` a duration, `status` a name in a server's status
+    (`status_values.plain`; two with ` / ` between for their quotient), `value` the text of a setting or status, `os` the
     system of the host, `observer` who saw it. A path may be that of a file, socket, door or device.
     """
 
@@ -58,6 +59,7 @@ class Seen(TypedDict, total=False):
     counter: str
     group: str
     parameter: str
+    status: str
     value: str
     event: str
     code: str

@@ -9,19 +9,51 @@ from tests.rules.observers.of_text import told
 
 
 @pytest.mark.parametrize(
-    ("text", "bad", "good", "event"),
+    ("text", "bad", "good", "status"),
     [
-        ("Server thread count:  {}\nJobs pending:  9\n", "240", "9", "scheduler-threads-full"),
-        ("Lock waits = 90\nTime database waited on locks (ms) = {}\n", "912233", "912", "lock-waits-long"),
-        ("pending tasks: {}\n- shop9.orders9: 9\n", "912", "9", "compactions-behind"),
+        ("Server thread count:  {}\nJobs pending:  9\n", "240", "9", "server thread count"),
+        (
+            "Lock waits = 90\nTime database waited on locks (ms) = {}\n",
+            "912233",
+            "912",
+            "time database waited on locks ms / lock waits",
+        ),
+        ("pending tasks: {}\n- shop9.orders9: 9\n", "912", "9", "pending tasks"),
         (
             "| wsrep_flow_control_paused | {} |\n| wsrep_cluster_size | 3 |\n",
             "0.91",
             "0.01",
-            "replication-paused-writes",
+            "wsrep flow control paused",
+        ),
+        (
+            "cluster.pay9.upstream_rq_timeout: {}\ncluster.pay9.upstream_rq_total: 9000\n",
+            "700",
+            "7",
+            "upstream rq timeout / upstream rq total",
+        ),
+        ("CurrConns: {}\nUptime_sec: 900\nMaxconn: 900\n", "900", "90", "currconns / maxconn"),
+        ("TCP high-water: 9\nrecursive clients: {}/800/900\n", "900", "9", "recursive clients of"),
+        ("NAME   TARGETS    REPLICAS\nshop9  {}/70%  3\npay9   9%/70%    3\n", "310%", "31%", "targets of"),
+        (
+            "ip        heap.percent cpu name\n10.9.0.9 {}           9   node9\n10.9.0.8 40           9   node8\n",
+            "97",
+            "41",
+            "heap percent",
         ),
     ],
 )
-def test_a_value_at_its_bound(text: str, bad: str, good: str, event: str) -> None:
-    assert [made.seen for made in told(status_values, text.format(bad))] == [({"event": event},)]
+def test_a_value_at_its_bound(text: str, bad: str, good: str, status: str) -> None:
+    assert [made.seen[0].get("status") for made in told(status_values, text.format(bad))] == [status]
     assert told(status_values, text.format(good)) == []
+
+
+def test_a_mean_of_a_few_tells_nothing() -> None:
+    text = "Lock waits = 3\nTime database waited on locks (ms) = 9000\n"
+    assert told(status_values, text) == []
+
+
+def test_several_values_of_one_name_are_told_once_with_the_worst() -> None:
+    text = "name   qcur  scur  slim\nweb9   30    5     50\nweb8   90    5     50\nweb7   0     5     50\n"
+    [made] = told(status_values, text)
+    assert (made.value, made.n) == (90.0, 2)
+    assert "web8" in made.headline
