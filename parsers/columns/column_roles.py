@@ -32,6 +32,9 @@ CLOCK = r"^([0-9]{1,2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]+)?)(?: ?([AaPp])\.?[Mm]
 NUMBER = r"^[+-]?(?:[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?%?$"
 STAMPS = {"epoch": EPOCH, "iso": ISO, "slashed": SLASHED, "clock": CLOCK}
 ELAPSED_WORDS = r"(?i)elapsed|connect|latency|duration|response|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
+IDENTIFIER = r"(?i)(?:^|[_ .-])ids?$"
+"""End of the name of a column whose numbers are names, such as `connection_id`."""
+
 TIMED_WORDS = r"(?i)elapsed|latency|duration|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
 """The words of ELAPSED_WORDS that always mean a time; in a wide table `connect` or `response` may be a count."""
 
@@ -163,6 +166,7 @@ def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]
         n
         for n in numbers
         if re.search(ELAPSED_WORDS, names[n])
+        and not re.search(IDENTIFIER, names[n])
         and not (wide and not re.search(TIMED_WORDS, names[n]) and unit_of(names[n]) is None)
     ]
     elapsed = timed[0] if timed else None

@@ -2,7 +2,8 @@
 
 The names and their bounds stand in `rules/signatures/status`, so that a new name needs no code. A name is compared in its plain form (`plain`),
 in whole or by its last parts (`cluster.pay.upstream_rq_timeout`). A quotient is that of two values of one row, or else of the two nearest lines.
-A cell `9/10` or `91%/70%` is the quotient of its first and last figure, under its name with ` of`. Standing out: a value that a signature
+A cell `9/10` or `91%/70%` is the quotient of its first and last figure, under its name with ` of`. `a @ b` is a value `a` of
+a listing that has `b` too. Standing out: a value that a signature
 matches. Of several rows of one name the worst is told, with their number. Normal: less.
 Worked example: `Server thread count: 256`: "Server thread count is 256; from 200 on ...".
 Cost: at most `MOST_ROWS` rows of each table, a look-up for each name. Source: that of each signature.
@@ -27,7 +28,7 @@ from rules.signatures.signatures import Signature, index, recognise
 OBSERVER = Observer(
     "status-values",
     "What do known values of a server's status say?",
-    ("params", "counters", "rows"),
+    ("params", "counters", "rows", "logs"),
     {"*": "the same status once more, 60 s later"},
 )
 
@@ -38,13 +39,18 @@ LONGEST = 200
 
 SHARE = 0.6
 
+SHORT, SAMPLE = 100, r"^[A-Za-z][\w.%]{2,60}[ :=]+-?[0-9.]+(?: [A-Za-z/%]{1,20})?$"
+"""Maximum length and form of a stamped line that is one sample of a monitor: `2031-09-08 07:00 DiskQueueDepth 9.1`."""
+
 LEAST = 10.0
 """Minimum of what a value is divided by: a mean or a part of fewer tells nothing."""
 
 TOLD = 3
 """Number of values of one listing that are told, those of the strongest signatures first."""
 
-BY, OF = " / ", " of"
+BY, OF, WITH = " / ", " of", " @ "
+
+_WORDS = ("true", "false", "null", "NULL", "NaN")
 
 _PLAIN = re.compile(r"[^a-z0-9%]+")
 _PARTS = re.compile(r"[.:/\\]+")
@@ -107,18 +113,20 @@ def number_of(text: str) -> float | None:
 
 
 @functools.cache
-def _known() -> tuple[frozenset[str], Mapping[str, tuple[str, ...]]]:
-    """Return the names that a signature knows or divides by, and the divisors of each."""
+def _known() -> tuple[frozenset[str], Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
+    """Return the names that a signature knows, the divisors of each, and the names that must stand beside each."""
     literal, tried = index("status")
     if tried:  # a pattern would be tried against every name of every listing
         raise ValueError(f"status names are plain names: {tried[0].entry.match['status']}")
     by: dict[str, tuple[str, ...]] = {}
+    beside: dict[str, tuple[str, ...]] = {}
     for name in literal:
-        if BY in name:
-            value, divisor = name.split(BY)
-            by[value] = (*by.get(value, ()), divisor)
-    names = {part for name in literal for part in name.split(BY)}
-    return frozenset(names), by
+        for sign, held in ((BY, by), (WITH, beside)):
+            if sign in name:
+                value, other = name.split(sign)
+                held[value] = (*held.get(value, ()), other)
+    names = {part for name in literal for whole in name.split(BY) for part in whole.split(WITH)}
+    return frozenset(names), by, beside
 
 
 @functools.lru_cache(maxsize=50_000)
@@ -128,7 +136,7 @@ def _key(name: str) -> str | None:
     >>> _key("Server thread count:"), _key("a.b.Server thread count"), _key("no such name 9")
     ('server thread count', 'server thread count', None)
     """
-    names, _ = _known()
+    names, _, _ = _known()
     if len(name) > LONGEST:
         return None
     parts = _PARTS.split(name.strip('" :'))
@@ -175,7 +183,11 @@ def _offered(value: Value, held: Sequence[Value]) -> Iterator[Offer]:
         part, whole = float(found[1]), float(found[2])
         if whole > 0:
             yield value.key + OF, part / whole, value.text, (value.row,), f"{value.name.strip()} ({value.text})"
-    for divisor in _known()[1].get(value.key, ()):
+    _, divisors, companions = _known()
+    for name in companions.get(value.key, ()):
+        if _nearest(value, name, held) is not None:
+            yield value.key + WITH + name, value.number, value.text, (value.row,), value.name.strip()
+    for divisor in divisors.get(value.key, ()):
         other = _nearest(value, divisor, held)
         if other is None or value.number is None or other.number is None or other.number < _least(divisor, value):
             continue
@@ -233,8 +245,8 @@ def _listed(case: CaseTables) -> dict[tuple[Any, Any], list[Value]]:
     """Return the values with known names of each part, in the order of their lines."""
     made: dict[tuple[Any, Any], list[Value]] = {}
 
-    def keep(row: Row, name: object, cell: object, at: int = 0, of: str = "") -> None:
-        key = _key(str(name or ""))
+    def keep(row: Row, name: object, cell: object, at: int = 0, of: str = "", *, table_of_names: bool = False) -> None:
+        key = (_key(f"{of}.{name}") if of and table_of_names else None) or _key(str(name or ""))
         text = str(cell if cell is not None else "").strip().strip('",')
         if key is None or not text or len(text) > LONGEST:
             return
@@ -247,11 +259,16 @@ def _listed(case: CaseTables) -> dict[tuple[Any, Any], list[Value]]:
         for row in case.scan(table, columns).head(MOST_ROWS).collect(engine="streaming").iter_rows(named=True):
             value = row["value"]
             cell = f"{value:.15g}" if isinstance(value, float) else value
-            keep(row, row["name"], cell, of=str(row[title] or ""))
+            keep(row, row["name"], cell, of=str(row[title] or ""), table_of_names=True)
+    columns = [*PLACE_COLUMNS, "part", "line_no", "text"]
+    short = (pl.col("text").str.len_bytes() < SHORT) & pl.col("text").str.contains(SAMPLE)
+    for row in case.scan("logs", columns, short).head(MOST_ROWS).collect(engine="streaming").iter_rows(named=True):
+        name, value = re.split(r"[ :=]+", row["text"], maxsplit=1)
+        keep(row, name, value.split(" ")[0])
     columns = [*PLACE_COLUMNS, "part", "line_no", "heading", "cells"]
     for row in _rows(case, columns):
         pairs = list(zip(row["heading"], row["cells"], strict=False))[:MOST_CELLS]
-        of = next((str(c) for _, c in pairs if c and _LETTERS.match(str(c)) and number_of(str(c)) is None), "")
+        of = next((str(c) for _, c in pairs if c and _LETTERS.match(str(c)) and str(c) not in _WORDS), "")
         before = {(k, len(v)) for k, v in made.items()}
         for at, (name, cell) in enumerate(pairs):
             keep(row, name, cell, at, of)

@@ -1,5 +1,7 @@
 r"""Rows of a table that a program prints as JSON objects, one per line: `db.currentOp()` of MongoDB, data points of CloudWatch, lists of clouds.
 
+A document on one line gives a row for each object of its lists as well.
+
 An object that is a record of a log (it has a level or a message) is none, nor one with fewer than three plain values.
 Source: RFC 8259; MongoDB Manual, currentOp; AWS CLI, get-metric-statistics.
 
@@ -12,23 +14,62 @@ Source: RFC 8259; MongoDB Manual, currentOp; AWS CLI, get-metric-statistics.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 LONGEST = 4000
+DOCUMENT = 400_000
+"""Maximum number of characters of a document on one line."""
+
+MOST_ROWS = 1_000
 MOST_CELLS = 60
 LEAST = 3
 
 _OF_LOGS = frozenset(("level", "severity", "msg", "message", "log", "error", "lvl", "loglevel", "@timestamp"))
 
 
+def rows_of(line: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield names and values of an object on one line, and of those in the lists of a document on one line.
+
+    >>> [cells for _, cells in rows_of('{"log": {"entries": [{"time": 91, "timings": {"dns": 81, "wait": 9}}]}}')]
+    [['91', '81', '9']]
+    """
+    if line.lstrip(" \t")[:1] not in ("{", "["):
+        return
+    if (row := row_of(line)) is not None:
+        yield row
+    if len(line) > DOCUMENT or "[{" not in line.replace(" ", ""):
+        return
+    try:
+        made = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    left = MOST_ROWS
+    waiting: list[tuple[Any, bool]] = [(made, False)]
+    while waiting and left:
+        one, listed = waiting.pop()
+        if isinstance(one, list):
+            waiting += [(inner, True) for inner in reversed(one)]
+        elif isinstance(one, dict):
+            if listed and (cut := _row(one)) is not None:
+                left -= 1
+                yield cut
+            waiting += [(inner, False) for inner in reversed(one.values()) if isinstance(inner, (dict, list))]
+
+
 def row_of(line: str) -> tuple[list[str], list[str]] | None:
     """Return names and values of an object that stands on one line, values in objects below it by both names."""
-    text = line.strip().rstrip(",")
+    text = line.strip().rstrip(",").removeprefix("[").rstrip("]").strip().rstrip(",")
     if not (text.startswith("{") and text.endswith("}")) or len(text) > LONGEST:
         return None
     try:
         made = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    return _row(made)
+
+
+def _row(made: dict[str, Any]) -> tuple[list[str], list[str]] | None:
     held: dict[str, str] = {}
     for name, value in made.items():
         inner = value.items() if isinstance(value, dict) else [("", value)]

@@ -19,6 +19,7 @@ from parsers.formats.general.text import (
     records,
     replies,
     reports,
+    stacked_tables,
     stacks,
     tables,
 )
@@ -58,6 +59,7 @@ from parsers.formats.general.text.single_lines import (
 from parsers.formats.general.text.stated_lines import REPORT, event, stated
 from parsers.formats.general.text.storage_lines import state_of
 from parsers.formats.general.text.timing_lines import call_of, timed, unit_of
+from parsers.formats.general.text.value_lines import TEXT, listed, opens_block, pairs_in
 from parsers.formats.general.text.web_records import fields_of, request_of
 from parsers.provenance.prompts import is_lead, prompt_of
 from parsers.tables.rows import State
@@ -552,6 +554,13 @@ class Paragraphs:
             self.state.pop("title", None)
             self._pairs(lines[2][0], pairs_of(f"{setting[0]} = {setting[1]}"))
             return
+        if not self.state.get("advice") and (cut := stacked_tables.cut_in(texts, [line[2] for line in lines])):
+            for part in (lines[:cut], lines[cut:]):
+                self._lines = part
+                self._decide()
+                self.state.pop("mode", None)
+            self.state["mode"] = "lines"
+            return
         for at in range(min(tables.ABOVE, len(lines) - 1)):
             # A sentence has no cells; a table below words of advice is not a fact about the host.
             if lines[at][2] or self.state.get("advice") or (shape := tables.table_at(texts[at:])) is None:
@@ -627,8 +636,8 @@ class Paragraphs:
 
     def _single(self, no: int, line: str, written: bool, stamp: Stamp | None, groups: int) -> None:
         state = self.state
-        if not state.get("advice") and (row := json_rows.row_of(line)) is not None:
-            cut = {"table_no": 0, "row_no": no, "heading": row[0], "cells": row[1]}
+        for heading, cells in () if state.get("advice") else json_rows.rows_of(line):
+            cut = {"table_no": 0, "row_no": no, "heading": heading, "cells": cells}
             self._add("rows", no, line_end=no, t_local=state.get("now"), **cut)
         if stamp is None and not state.get("advice"):
             if unit := unit_of(line):
@@ -725,11 +734,11 @@ class Paragraphs:
         indent = len(line) - len(line.lstrip(" \t"))
         if (block := state.get("block")) and indent <= block[1]:
             state.pop("block")
-        if head := _BLOCK.fullmatch(line):
+        if head := _BLOCK.fullmatch(line) or opens_block(line):
             state["block"] = [head["name"], indent]
             self.read.append(no)
             return
-        self._pairs(no, pairs_of(line))
+        self._pairs(no, pairs_in(line))
 
     def _measured(self, no: int, op: str, elapsed: float | None, ok: bool | None, text: str) -> None:
         """Add a row of `logs` for one step with its elapsed time in seconds: see `network_lines` and `timing_lines`."""
@@ -794,6 +803,7 @@ class Paragraphs:
         if ruled is None:
             ruled = queued(line, self.state.setdefault("queue", {}))
         counts = ruled or counted(line) or [(COMMANDS, *field) for field in fielded(line)] or exposed(line)
+        counts = counts or listed(line, self.state.setdefault("listed", {}))
         if not counts:
             if ruled is not None:
                 self._decide()
@@ -809,7 +819,7 @@ class Paragraphs:
                 "name": name,
                 "value": value,
                 "unit": None,
-                "mode": "level" if group in (LINES, QUEUES, BACKLOG, DOTNET, METRICS) else "total",
+                "mode": "level" if group in (LINES, QUEUES, BACKLOG, DOTNET, METRICS, TEXT) else "total",
             }
             sample = self._sample(f"{group} {item}", name)
             self._add("counters", no, t_local=now, sample=sample, **made)

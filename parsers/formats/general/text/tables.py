@@ -125,6 +125,11 @@ _LONG_LAST = frozenset(("process", "command", "cmd", "program", "query", "statem
 _IDENTIFIER = re.compile(r"[\w.]*[a-z0-9]_[\w.]*|[^()]{1,24}\([^()]{1,12}\)|\S+/\S+|\S*%\S*")
 """Cell of a heading that no sentence has: a name with an underscore, a unit in brackets, a rate, a percentage."""
 
+MANY = 8
+"""Minimum number of words in small letters that head a single row of which half are numbers: a sentence has none such below it."""
+
+_SMALL = re.compile(r"[a-z][a-z0-9_.%/]*")
+
 OF_GROUP, OF_COLUMN = 2, 6
 """Maximum number of characters between a column and the words of its group and of its own heading."""
 
@@ -383,7 +388,10 @@ def _is_listing(heading: Sequence[str], cells: Sequence[str]) -> bool:
     (True, False)
     """
     named = sum(bool(_IDENTIFIER.fullmatch(name)) for name in heading)
-    return len(heading) >= 4 and 2 * named >= len(heading) and sum(bool(_NUMBER.fullmatch(c)) for c in cells) >= 2
+    numbers = sum(bool(_NUMBER.fullmatch(c)) for c in cells)
+    if len(heading) >= MANY and 2 * numbers >= len(cells) and named and all(map(_SMALL.fullmatch, heading)):
+        return True
+    return len(heading) >= 4 and 2 * named >= len(heading) and numbers >= 2
 
 
 def _tight(cells: Sequence[str], wanted: int) -> list[str] | None:

@@ -63,7 +63,10 @@ NAMED = r"^[^=]*\b[A-Za-z_][\w.-]*=[^=]"
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 200
 
-NAMES_VALUES = r"(?i)(?:(?:counter|metric|measure)[ _]?name|metric|counter|__name__)"
+LISTED = 3
+"""Minimum number of columns of figures of a listing without stamps, all of which are kept, also beside one that sounds like a time taken."""
+
+NAMES_VALUES = r"(?i)(?:(?:counter|metric|measure)[ _.]?(?:name|type)|metric|counter|__name__)"
 """Column that names what the only column of values holds, row by row (`dotnet-counters collect`, exports of monitors)."""
 
 FORMATS = tuple(
@@ -214,9 +217,11 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
                 "remark",
                 f"columns as said make no sense: {error}",
             )
+    numbers = tuple(n for n, k in enumerate(kinds) if k == "number" and n != columns.time)
     if columns.values == () and columns.elapsed is None:
-        numbers = tuple(n for n, k in enumerate(kinds) if k == "number" and n != columns.time)
         columns = Columns(columns.time, None, 1.0, columns.label, values=numbers)
+    if not answer and header and stamp_of_listing(kinds) is None and len(numbers) >= LISTED:
+        columns = replace(columns, values=numbers, label=columns.label or _names_of_things(cells, kinds))
     line = int(filled["line_no"][0])
     if not answer:
         questions.append(
@@ -284,6 +289,11 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         "days": 0,
         "nameless": not (header or pairs or answer),
     }
+
+
+def stamp_of_listing(kinds: Sequence[str]) -> str | None:
+    """Return the kind of stamp that a table has, None for a listing without any."""
+    return next((kind for kind in kinds if kind in STAMPS), None)
 
 
 def _names_of_things(cells: Sequence[Sequence[str]], kinds: Sequence[str]) -> int | None:

@@ -207,3 +207,17 @@ def test_a_column_of_names_says_what_the_only_value_is():
     assert rows["value"].to_list() == [379.0, 71.0]
     two = read_bytes(b"time,metric,a,b\n2031-01-02 03:04:05,x,1,2\n2031-01-02 03:04:06,y,3,4\n").table("counters")
     assert set(two["name"]) == {"a", "b"}, "two columns of values have names of their own"
+
+
+def test_a_listing_keeps_all_figures_beside_a_time_taken():
+    text = b"name,queued,limit,latency_ms\nweb9,7,90,12\nweb8,9,90,14\n"
+    counters = read_bytes(text).table("counters").sort("line_no", "name", maintain_order=True)
+    assert counters.filter(name="queued")["value"].to_list() == [7.0, 9.0]
+    assert set(counters["item"]) == {"web8", "web9"}
+    assert read_bytes(text).table("conn_times")["elapsed_s"].to_list() == pytest.approx([0.012, 0.014])
+
+
+def test_the_number_of_a_connection_is_no_time_taken():
+    reading = read_bytes(b"connect_id,waiting_seconds,lock\n9,70,a\n8,80,b\n")
+    assert "conn_times" not in reading.tables
+    assert reading.table("counters").filter(name="waiting_seconds")["value"].to_list() == [70.0, 80.0]
