@@ -40,9 +40,15 @@ def cut_of(lines: Sequence[str]) -> int | None:
 
 
 def cut_in(lines: Sequence[str], written: Sequence[bool]) -> int | None:
-    """Return `cut_of` for a paragraph none of whose first lines heads a table down to its end; `written` marks sentences."""
-    if len(lines) <= LEAST or written[0] or "  " not in lines[0]:
-        return None
-    if any(tables.table_at(lines[at:]) for at in range(min(tables.ABOVE, len(lines) - 1)) if not written[at]):
-        return None
-    return cut_of(lines)
+    """Return `cut_of` below the first line that heads a table; None if that table goes on to the end of the paragraph.
+
+    `written` marks sentences, which head no table.
+    """
+    for at in range(min(tables.ABOVE, len(lines) - LEAST)):
+        if written[at] or _GAP.search(lines[at].strip()) is None:
+            continue
+        if tables.table_at(lines[at:]) is not None:
+            return None
+        if (cut := cut_of(lines[at:])) is not None:
+            return at + cut
+    return None
