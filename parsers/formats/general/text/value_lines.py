@@ -57,6 +57,11 @@ _SERVER_TIMING = re.compile(
 )
 _OPENS = re.compile(r"[ \t]*\"?(?P<name>[A-Za-z][\w.-]{1,60})\"?[ \t]*[:=][ \t]*\{[ \t]*")
 
+_TIMING = re.compile(
+    r"(?<![\w.])([a-z]{2,20}(?:_[a-z]{1,20}){1,4}): {1,40}([0-9]{1,12}(?:\.[0-9]{1,9})?)(?![a-z0-9_:.])"
+)
+_FREE_OF = re.compile(r"(?<![\w.])([A-Za-z][\w.]{1,40})=([0-9]{1,18})/([0-9]{1,18})(?![\w/])")
+
 _ARROW = re.compile(r"[ \t]*\"(?P<name>[\w. -]{1,80})\"[ \t]*=>[ \t]*\"?(?P<value>[^\",{}]{1,100})\"?L?,?[ \t]*")
 _OF_JSON = re.compile(
     r"\"(?P<name>[\w.$ -]{1,80})\" ?: ?(?:NumberLong\(\"?)?(?P<value>-?[0-9]{1,18}(?:\.[0-9]{1,9})?|true|false|\"[^\"]{1,200}\")"
@@ -120,6 +125,10 @@ def pairs_in(line: str) -> list[Pair]:
     [('WaitCount', 87.0)]
     >>> [(p.name, p.value) for p in pairs_in('  "op" : "insert", "secs_running" : 91, "waitingForLock" : true,')]
     [('op', 'insert'), ('secs_running', '91'), ('waitingForLock', 'true')]
+    >>> [(p.name, p.value) for p in pairs_in("9XX - cycle end: newspace=0/900 oldspace=7/8000 asked=48")]
+    [('newspace', '0/900'), ('oldspace', '7/8000')]
+    >>> [(p.name, p.num) for p in pairs_in("time_name: 0.01   time_first: 5.20    ---- time_all:  5.3Command ended")]
+    [('time_name', 0.01), ('time_first', 5.2), ('time_all', 5.3)]
     """
     if len(line) > LONGEST:
         return []
@@ -129,6 +138,10 @@ def pairs_in(line: str) -> list[Pair]:
     if line.count('":') + line.count('" :') > 1:
         several = [(name, value.strip('"')) for name, value in _OF_JSON.findall(line)]
         return [Pair(name, value, *figure_of(value), False) for name, value in several]
+    if line.count("_") > 2 and line.count(": ") > 2 and len(timings := _TIMING.findall(line)) > 2:
+        return [Pair(name, value, float(value), None, False) for name, value in timings]
+    if line.count("/") > 1 and line.count("=") > 1 and len(parts := _FREE_OF.findall(line)) > 1:
+        return [Pair(name, f"{part}/{whole}", None, None, False) for name, part, whole in parts]
     if (made := pairs_of(line)) and (len(made) > 1 or made[0].num is not None):
         return made
     if not made and (bullet := line.lstrip(" \t")).startswith(("- ", "* ")):
