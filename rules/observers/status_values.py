@@ -145,6 +145,12 @@ def _key(name: str) -> str | None:
             key = plain(" ".join(parts[n if n == 0 else -n :])) + ending
             if key in names:
                 return key.removesuffix(OF)
+    words = plain(parts[-1]).split()
+    for n in range(
+        1, len(words) - 1 if "_" in name and " " not in name.strip() else 0
+    ):  # `redis_`, `envoy_cluster_` of exporters
+        if (key := " ".join(words[n:])) in names:
+            return key
     return None
 
 

@@ -57,3 +57,14 @@ def test_several_values_of_one_name_are_told_once_with_the_worst() -> None:
     [made] = told(status_values, text)
     assert (made.value, made.n) == (90.0, 2)
     assert "web8" in made.headline
+
+
+def test_a_name_of_an_exporter_is_known_by_its_last_words() -> None:
+    text = "envoy_cluster_upstream_rq_timeout 900\nenvoy_cluster_upstream_rq_total 9000\n"
+    assert [made.seen[0]["status"] for made in told(status_values, text)] == ["upstream rq timeout / upstream rq total"]
+
+
+def test_a_value_may_need_another_one_beside_it() -> None:
+    assert told(status_values, "NAME   CPU%  RSS9\nweb9   99%   812\nweb8   98%   811\n") == []
+    text = "NAME   CPU(cores)  CPU%  MEMORY%\nnode9  3990m       99%   40%\nnode8  3980m       98%   41%\n"
+    assert [made.value for made in told(status_values, text)] == [99.0]

@@ -38,7 +38,7 @@ def rows_of(line: str) -> Iterator[tuple[list[str], list[str]]]:
         return
     if (row := row_of(line)) is not None:
         yield row
-    if len(line) > DOCUMENT or "[{" not in line.replace(" ", ""):
+    if len(line) > DOCUMENT or ("[{" not in line.replace(" ", "") and '"value"' not in line):
         return
     try:
         made = json.loads(line)
@@ -54,7 +54,27 @@ def rows_of(line: str) -> Iterator[tuple[list[str], list[str]]]:
             if listed and (cut := _row(one)) is not None:
                 left -= 1
                 yield cut
+            for made_of in _of_metric(one):
+                left -= 1
+                yield made_of
             waiting += [(inner, False) for inner in reversed(one.values()) if isinstance(inner, (dict, list))]
+
+
+def _of_metric(one: dict[str, Any]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the values of a metric: those in a list beside its label, or one in each of several objects with a `value`.
+
+    >>> list(_of_metric({"Id": "m1", "Label": "BurstBalance", "Values": [0.5]}))
+    [(['Label', 'BurstBalance'], ['BurstBalance', '0.5'])]
+    >>> list(_of_metric({"a": {"value": 9, "flag": "c"}, "b": {"value": 8}}))
+    [(['a', 'b'], ['9', '8'])]
+    """
+    label, values = one.get("Label"), one.get("Values")
+    if isinstance(label, str) and isinstance(values, list):
+        for value in values[:MOST_CELLS]:
+            yield ["Label", label], [label, json.dumps(value)]
+    inner = {name: held["value"] for name, held in one.items() if isinstance(held, dict) and "value" in held}
+    if len(inner) > 1 and all(isinstance(value, (int, float)) for value in inner.values()):
+        yield list(inner), [json.dumps(value) for value in inner.values()]
 
 
 def row_of(line: str) -> tuple[list[str], list[str]] | None:

@@ -40,6 +40,7 @@ _ONE_OF_SEVERAL = re.compile(r"([A-Z][A-Za-z]{1,20}(?: [a-z]{2,20}){0,4}): ([0-9
 _BUSY = "busy|in use|active|occupied|taken|running|used"
 _BUSY_OF = re.compile(
     rf"\b(?P<busy>[0-9]{{1,7}}) ?(?:/|of|out of) ?(?P<all>[0-9]{{1,7}})(?: [a-z]{{1,12}})? (?:are )?(?:{_BUSY})\b"
+    rf"|\b(?P<busy3>[0-9]{{1,7}}) (?:[a-z]{{1,12}} )?(?:{_BUSY}) \((?:max|limit|of)[ :=]{{1,2}}(?P<all3>[0-9]{{1,7}})\)"
     rf"|\b(?:{_BUSY})[:=]? ?(?P<busy2>[0-9]{{1,7}}) ?(?:/|of) ?(?P<all2>[0-9]{{1,7}})\b"
 )
 _WAITING = re.compile(
@@ -52,6 +53,7 @@ _TITLE = re.compile(r"\"(?P<quoted>[^\"]{1,60})\"|(?P<name>[A-Za-z][\w .-]{0,50}
 _REPLICAS = re.compile(
     r"[ \t]*Topic: ?(?P<item>\S{1,200})[ \t].*\bReplicas: ?(?P<all>[0-9,]{1,200})[ \t]+Isr: ?(?P<isr>[0-9,]{0,200})(?:[ \t].*)?"
 )
+_INLINE = re.compile(r"[ \t]*\"(?P<name>[\w.-]{1,60})\" ?: ?\{(?P<held>[^{}]{1,300})\},?[ \t]*")
 _SERVER_TIMING = re.compile(
     r"(?P<name>[A-Za-z][\w-]{0,40})(?:;desc=[^;,]{1,80})?;dur=(?P<ms>[0-9]{1,9}(?:\.[0-9]{1,6})?)"
 )
@@ -102,12 +104,12 @@ def _of_objects(line: str, state: dict[str, Any]) -> list[Listed]:
 
 
 def _of_workers(line: str) -> list[Listed]:
-    if "/" not in line and " of " not in line:
+    if "/" not in line and " of " not in line and " (" not in line:
         return []
     busy = _BUSY_OF.search(line)
     if busy is None:
         return []
-    n, whole = float(busy["busy"] or busy["busy2"]), float(busy["all"] or busy["all2"])
+    n, whole = (float(busy[name] or busy[f"{name}2"] or busy[f"{name}3"]) for name in ("busy", "all"))
     waiting = _WAITING.search(line, busy.end())
     if not 0 < n <= whole or waiting is None:
         return []
@@ -136,6 +138,9 @@ def pairs_in(line: str) -> list[Pair]:
         value = found["value"].strip()
         return [Pair(found["name"], value, *figure_of(value), False)]
     if line.count('":') + line.count('" :') > 1:
+        if inner := _INLINE.fullmatch(line):
+            below = [(f"{inner['name']}.{name}", value.strip('"')) for name, value in _OF_JSON.findall(inner["held"])]
+            return [Pair(name, value, *figure_of(value), False) for name, value in below]
         several = [(name, value.strip('"')) for name, value in _OF_JSON.findall(line)]
         return [Pair(name, value, *figure_of(value), False) for name, value in several]
     if line.count("_") > 2 and line.count(": ") > 2 and len(timings := _TIMING.findall(line)) > 2:
