@@ -41,7 +41,7 @@ SHARE = 0.6
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _NO_COUNT = re.compile(
     r"\b(?:time|ms|millis|seconds|secs|duration|latency|age|bytes|mb|kb|gb|mem|memory|heap|disk|percent|pct|rate|ratio|timeout|interval|since"
-    r"|cumulative|requests|pods?|replicas?|nodes?|hosts?|shards?|tickets?|swap|cores?|vcores|id|port)\b"
+    r"|cumulative|pods?|replicas?|nodes?|hosts?|shards?|tickets?|swap|cores?|vcores|id|port)\b"
 )
 _WAITS = re.compile(r"\b(?:waiting|waiters?|queued|backlog|awaiting|wait count|pending)\b")
 _FREE = re.compile(r"\b(?:idle|free|available|spare|capacity|open)\b")

@@ -125,6 +125,9 @@ _LONG_LAST = frozenset(("process", "command", "cmd", "program", "query", "statem
 _IDENTIFIER = re.compile(r"[\w.]*[a-z0-9]_[\w.]*|[^()]{1,24}\([^()]{1,12}\)|\S+/\S+|\S*%\S*")
 """Cell of a heading that no sentence has: a name with an underscore, a unit in brackets, a rate, a percentage."""
 
+_OF_JSON = re.compile(r'[ \t]*"[\w.@$ -]{1,80}"[ \t]*:')
+"""Name in front of a value of JSON: lines of these stand below each other like rows, but none of them heads a table."""
+
 MANY = 8
 """Minimum number of words in small letters that head a single row of which half are numbers: a sentence has none such below it."""
 
@@ -184,7 +187,7 @@ def table_at(lines: Sequence[str]) -> Shape | None:
     counted = next((n for n, line in enumerate(lines) if FOOTER.fullmatch(line)), len(lines))
     below = [line for line in lines[1:counted] if not RULE.fullmatch(line)]
     ruled = len(lines) > 1 and RULE.fullmatch(lines[1]) is not None
-    if not below or RULE.fullmatch(first) or len(first) > 2000:
+    if not below or RULE.fullmatch(first) or len(first) > 2000 or ('"' in first and _OF_JSON.match(first)):
         return None
     if len(lines) > 1 and (shape := _under_rules(first, lines[1])) is not None:
         cut = [row_of(shape, line) for line in below]

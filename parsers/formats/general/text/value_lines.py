@@ -53,6 +53,7 @@ _TITLE = re.compile(r"\"(?P<quoted>[^\"]{1,60})\"|(?P<name>[A-Za-z][\w .-]{0,50}
 _REPLICAS = re.compile(
     r"[ \t]*Topic: ?(?P<item>\S{1,200})[ \t].*\bReplicas: ?(?P<all>[0-9,]{1,200})[ \t]+Isr: ?(?P<isr>[0-9,]{0,200})(?:[ \t].*)?"
 )
+_ALARM = re.compile(r"[ \t]*(?P<what>(?:Free )?[A-Za-z][A-Za-z ]{2,30}) alarm on node (?P<item>\S{1,100})[ \t]*")
 _INLINE = re.compile(r"[ \t]*\"(?P<name>[\w.-]{1,60})\" ?: ?\{(?P<held>[^{}]{1,300})\},?[ \t]*")
 _SERVER_TIMING = re.compile(
     r"(?P<name>[A-Za-z][\w-]{0,40})(?:;desc=[^;,]{1,80})?;dur=(?P<ms>[0-9]{1,9}(?:\.[0-9]{1,6})?)"
@@ -87,6 +88,8 @@ def listed(line: str, state: dict[str, Any]) -> list[Listed]:
     if "Isr:" in line and (found := _REPLICAS.fullmatch(line)):
         missing = len(set(found["all"].split(","))) - len([one for one in found["isr"].split(",") if one])
         return [(TEXT, found["item"], "replicas out of sync", float(missing))]
+    if " alarm on node " in line and (found := _ALARM.fullmatch(line)):
+        return [(TEXT, found["item"], f"{found['what'].lower()} alarm", 1.0)]
     if ";dur=" in line:
         return [(TEXT, "server timing", f"server timing {n}", float(ms)) for n, ms in _SERVER_TIMING.findall(line)]
     if ": " in line and _SEVERAL.fullmatch(line):

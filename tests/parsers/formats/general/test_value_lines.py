@@ -68,3 +68,14 @@ def test_a_table_goes_on_with_another_one() -> None:
 def test_one_row_below_many_small_words_is_a_table() -> None:
     text = "epoch cluster status node_total data shards pri relo init\n1900000000 shop9 green 6 5 812 406 0 0\n"
     assert [r["heading"][:3] for r in rows(text, "rows")] == [["epoch", "cluster", "status"]]
+
+
+def test_lines_of_json_are_no_table() -> None:
+    text = '{\n  "cluster" : "shop9",\n  "waiting" : 700,\n  "nodes" : 3,\n  "share" : 80.9\n}\n'
+    assert "rows" not in read_bytes(text.encode()).tables
+    assert {(r["name"], r["value"]) for r in rows(text, "counters")} >= {("waiting", 700.0), ("nodes", 3.0)}
+
+
+def test_an_alarm_of_a_node() -> None:
+    made = rows("Alarms\n\nMemory alarm on node mq@shop9\n", "counters")
+    assert [(r["item"], r["name"], r["value"]) for r in made] == [("mq@shop9", "memory alarm", 1.0)]
