@@ -30,7 +30,7 @@ def exposed(line: str) -> list[Exposed]:
     >>> exposed("pool_active 9"), exposed('x{a=1} 2')
     ([], [])
     """
-    if "{" not in line or '="' not in line or len(line) > 2000 or (found := _LINE.fullmatch(line)) is None:
+    if "{" not in line or '="' not in line or len(line) > 2000 or (found := _LINE.fullmatch(line.strip(" \t"))) is None:
         return []
     group = METRICS_TOTAL if _SINCE_START.fullmatch(found["name"]) else METRICS
     return [(group, found["labels"], found["name"], float(found["value"]))]

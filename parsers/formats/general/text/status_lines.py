@@ -59,7 +59,7 @@ _SQUID = re.compile(
 )
 _UNBOUND = re.compile(r"total\.(?P<which>recursion\.time\.median|requestlist\.exceeded)=(?P<value>[0-9.]{1,18})[ \t]*")
 _VARNISH = re.compile(
-    r"(?:MAIN\.)?(?P<which>sess_conn|sess_dropped|thread_queue_len)[ \t]+(?P<value>[0-9]{1,18})[ \t]+[0-9.]{1,12}[ \t]+[A-Z].*"
+    r"[ \t]*(?:MAIN\.)?(?P<which>sess_conn|sess_dropped|thread_queue_len)[ \t]+(?P<value>[0-9]{1,18})[ \t]+[0-9.]{1,12}[ \t]+[A-Z].*"
 )
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 

@@ -28,7 +28,7 @@ TEXT = "text"
 Listed = tuple[str, str | None, str, float]
 
 _VARNISH = re.compile(
-    r"(?P<item>[A-Z]{2,6}\.(?:[\w()-]{1,80}\.){0,4})?(?P<name>[a-z][a-z0-9]*_?[a-z0-9_]*)[ \t]+(?P<value>[0-9]{1,20})[ \t]+"
+    r"[ \t]*(?P<item>[A-Z]{2,6}\.(?:[\w()-]{1,80}\.){0,4})?(?P<name>[a-z][a-z0-9]*_?[a-z0-9_]*)[ \t]+(?P<value>[0-9]{1,20})[ \t]+"
     r"(?:[0-9]{1,12}\.[0-9]{2}|\.)[ \t]+[A-Z]\S*(?: \S+)*[ \t]*"
 )
 _BRACKETED = re.compile(r"[ \t]*(?:[A-Z][A-Z0-9]{1,15}\([^()]{0,100}\)[ \t]*){1,6}")

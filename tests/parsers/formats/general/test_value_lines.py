@@ -79,3 +79,13 @@ def test_lines_of_json_are_no_table() -> None:
 def test_an_alarm_of_a_node() -> None:
     made = rows("Alarms\n\nMemory alarm on node mq@shop9\n", "counters")
     assert [(r["item"], r["name"], r["value"]) for r in made] == [("mq@shop9", "memory alarm", 1.0)]
+
+
+def test_an_indent_changes_nothing() -> None:
+    lines = ("MAIN.uptime  900   1.00 Child process uptime", 'pool_active{pool="a"} 9')
+    for line in lines:
+        cells = [
+            [(r["item"], r["name"], r["value"]) for r in rows(f"{blanks}{line}\n", "counters")]
+            for blanks in ("", "    ")
+        ]
+        assert cells[0] == cells[1]
