@@ -9,7 +9,8 @@ Samples::
     10:15:00;0,31
     1598877345 0.042
 
-Tables: conn_times if a column is a duration, else counters (grp `csv`, one row for each cell, `item` the label: the
+Tables: conn_times if a column is a duration, else counters; both for a listing without stamps that has three
+or more columns of figures (grp `csv`, one row for each cell, `item` the label: the
 only column of words, or in a listing without stamps the first one whose words all differ). In a wide table connects and responses
 without a unit are counts. Only the uploader
 knows the meaning of the columns: it is guessed (stamps by their form, durations by the header's word), the table is read that way,
