@@ -44,7 +44,7 @@ _NO_COUNT = re.compile(
     r"|cumulative|pods?|replicas?|nodes?|hosts?|shards?|tickets?|swap|cores?|vcores|id|port)\b"
 )
 _WAITS = re.compile(r"\b(?:waiting|waiters?|queued|backlog|awaiting|wait count|pending)\b")
-_FREE = re.compile(r"\b(?:idle|free|available|spare|capacity|open)\b")
+_FREE = re.compile(r"\b(?:idle|free|available|spare|capacity)\b|^open$")  # open connections are not free ones
 _BUSY = re.compile(r"\b(?:busy|active|inuse|in use|used|running|checked out|working|borrowed)\b")
 _WHOLE = re.compile(r"\b(?:max|maximum|limit|slots|total|maxtotal|max active)\b")
 _OF_POOL = re.compile(

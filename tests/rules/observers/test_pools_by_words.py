@@ -12,6 +12,12 @@ from tests.rules.observers.of_text import told
     ("text", "bad", "good", "event"),
     [
         ("shopPool: active=9 idle={} maxTotal=9 waiters=7\n", "0", "3", "connections-all-taken"),
+        (
+            "db9: MaxOpenConnections=9 OpenConnections=9 InUse=9 Idle={} WaitCount=700\n",
+            "0",
+            "3",
+            "connections-all-taken",
+        ),
         ("web_max_threads 9\nweb_running_threads 9\nweb_queued_connections {}\n", "7", "0", "connections-all-taken"),
         (
             "pool9 | slots | running | queued | open\nshop  | 9     | 9       | {}     | 0\n",
