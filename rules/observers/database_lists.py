@@ -95,6 +95,7 @@ WAITS_FOR = {
     "blocking_session_id",
     "blkby",
     "blk_by",
+    "blk_spid",
     "final_blocking_session",
     "blocking_trx_id",
     "blocking_engine_transaction_id",
@@ -515,7 +516,7 @@ _SHARES = (
 _OF_TIME = ("pct_db_time", "db_time", "activity", "pct_activity", "total_call_time", "call_time")
 """Columns of shares that are parts of one whole: the time of the database, or its active sessions."""
 
-_TIMES: Mapping[str, float] = {
+TIMES: Mapping[str, float] = {
     "wait_s": 1.0,
     "wait_time_s": 1.0,
     "time_s": 1.0,
@@ -526,10 +527,14 @@ _TIMES: Mapping[str, float] = {
     "resource_s": 1.0,
     "time_waited_micro": 1e-6,
     "sum_timer_wait": 1e-12,
+    "sum_timer_wait_s": 1.0,
+    "total_wait_time": 1.0,
+    "wait_time_sec": 1.0,
+    "total_wait_ms": 1e-3,
     "times": 1.0,
     "elapsed_s": 1.0,
 }
-_COUNTS = ("count", "cnt", "sessions", "session_count", "avg_active_sessions", "aas", "samples", "num_sessions", "n")
+COUNTED = ("count", "cnt", "sessions", "session_count", "avg_active_sessions", "aas", "samples", "num_sessions", "n")
 """Columns that count sessions or samples of a wait, where no time is listed."""
 
 IDLE_WAITS = re.compile(
@@ -544,7 +549,7 @@ def share_of_whole(names: frozenset[str]) -> str | None:
     if not (names & set(WAITS) or "wait_class" in names) or names & set(WHO):
         return None
     of_time = next((n for n in _OF_TIME if n in names), None)
-    return of_time or next((n for n in _SHARES if n in names and names & set(_COUNTS)), None)
+    return of_time or next((n for n in _SHARES if n in names and names & set(COUNTED)), None)
 
 
 def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
@@ -552,9 +557,9 @@ def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
     event = next((n for n in WAITS if n in names), None)
     if share_of_whole(names) is not None:
         return  # told by `database-shares`
-    times = next((n for n in _TIMES if n in names), None)
+    times = next((n for n in TIMES if n in names), None)
     shares = next((n for n in _SHARES if n in names), None)
-    counts = next((n for n in _COUNTS if n in names), None) if times is None and shares is None else None
+    counts = next((n for n in COUNTED if n in names), None) if times is None and shares is None else None
     if event is None or (times is None and shares is None and counts is None) or names & set(WHO):
         return
     if counts is not None:
@@ -568,7 +573,7 @@ def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
         if is_known(name) and not IDLE_WAITS.fullmatch(name) and ((value or 0.0) > 0 or (part or 0.0) > 0):
             if any(s.strength == "idle" for s in recognise(event=name)[:1]):
                 continue
-            timed.append(((value or 0.0) * _TIMES.get(times or "", 1.0), part, one))
+            timed.append(((value or 0.0) * TIMES.get(times or "", 1.0), part, one))
     whole = sum(seconds for seconds, _, _ in timed)
     for seconds, part, one in sorted(timed, key=lambda x: (-(x[1] or 0.0), -x[0]))[:TOLD]:
         share = part / 100 if part is not None else seconds / whole if whole > 0 else 0.0

@@ -18,6 +18,7 @@ from parsers.formats.general.text import (
     lock_lines,
     machine_lines,
     status_lines,
+    transfer_lines,
 )
 from parsers.formats.general.text.gates import ALL, DRIVER, MACHINE, STATUS
 
@@ -128,6 +129,8 @@ def stated(line: str, state: dict[str, Any], gates: int = ALL) -> list[Stated] |
     """
     if gates & DRIVER and len(line) <= LONGEST * 5 and (found := TOO_LONG.search(line)):
         return [("routines too long", f"{found['name']} of a driver", 1.0, None)]
+    if (made := transfer_lines.stated(line, state)) is not None:
+        return made
     if len(line) > LONGEST:
         return None
     start = line.lstrip(" \t")[:1]

@@ -1,0 +1,151 @@
+"""What single lines of tools state: how fast dd copied, who waits in a deadlock of SQL Server, which statement heads a digest.
+
+Standing out: a large copy below `SLOW_MBPS`; sessions of a deadlock; a blocked process that waits for a second or longer; the statement with half of
+the time of a digest whose calls take a second or longer. Normal: a quicker copy, whose rate is kept as a measure; other statements.
+Worked example: `943718400 bytes (944 MB) copied, 472 s, 2.0 MB/s`: dd copied 2 MB per second.
+Cost: at most `MOST_ROWS` rows. Source: dd(1); Microsoft Learn, Deadlocks guide; Percona Toolkit documentation, pt-query-digest. A single disk of
+the last twenty years writes 40 MB/s or more in one piece (hdparm(8), -t).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.observers.system_reports import REPORT
+
+OBSERVER = Observer(
+    "stated-figures",
+    "What do single lines of tools state?",
+    ("rows",),
+    {"*": "the same once more while iostat -x 1 runs; or the list of sessions with those that block them"},
+)
+
+SLOW_MBPS = 15.0
+LOCKED_S = 1.0
+HALF = 0.5
+FELT_S = 1.0
+SHARE = 0.6
+MOST_ROWS = 2_000
+MOST_CITED = 10
+
+COPIED = "bytes copied per second"
+IN_DEADLOCK = "sessions of a deadlock"
+BEHIND = "seconds a blocked process waits"
+SPENT, CALLED = "response time of a statement", "calls of a statement"
+NAMES = (COPIED, IN_DEADLOCK, BEHIND, SPENT, CALLED)
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what stands out of the figures of each part."""
+    ours = (pl.col("heading").list.first() == REPORT) & pl.col("cells").list.first().is_in(NAMES)
+    columns = [*PLACE_COLUMNS, "part", "line_no", "heading", "cells"]
+    rows = case.scan("rows", columns, ours.fill_null(value=False)).head(MOST_ROWS).collect(engine="streaming")
+    for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
+        by_name: dict[str, list[dict[str, Any]]] = {}
+        for row in part.iter_rows(named=True):
+            by_name.setdefault(row["cells"][0], []).append(row)
+        yield from _copies(by_name.get(COPIED, ()))
+        yield from _deadlock(by_name.get(IN_DEADLOCK, ()))
+        yield from _blocked(by_name.get(BEHIND, ()))
+        yield from _digest(by_name.get(SPENT, ()), by_name.get(CALLED, ()))
+
+
+def _value(row: dict[str, Any]) -> float:
+    return float(row["cells"][2])
+
+
+def _line(row: dict[str, Any], role: str) -> Lines:
+    return Lines(row["artifact_id"], row["line_no"], row["line_no"], role)
+
+
+def _copies(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    if not rows:
+        return
+    row = min(rows, key=_value)
+    rate = _value(row)
+    yield Sighting(
+        "rate",
+        "dd",
+        f"dd copied {figure(rate, 'MB')} per second",
+        "copied_mbps",
+        rate,
+        "MB",
+        (_line(row, "what dd copied"),),
+        **place(row),
+        against="what one disk writes in one piece",
+        against_value=SLOW_MBPS,
+        share=SHARE if rate < SLOW_MBPS else 0.05,
+        n=len(rows),
+        seen=({"event": "copy-slow"},) if rate < SLOW_MBPS else (),
+        normal=rate >= SLOW_MBPS,
+    )
+
+
+def _deadlock(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    who = list(dict.fromkeys(row["cells"][1] for row in rows))
+    if len(who) >= 2:
+        yield Sighting(
+            "lock",
+            "deadlock",
+            f"{len(who)} sessions wait for each other (deadlock): {'; '.join(who[:3])}",
+            "deadlocked_sessions_count",
+            float(len(who)),
+            "count",
+            tuple(_line(row, row["cells"][1]) for row in rows[:MOST_CITED]),
+            **place(rows[0]),
+            against="none",
+            against_value=0.0,
+            share=1.0,
+            seen=({"event": "sessions-in-deadlock"},),
+        )
+
+
+def _blocked(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    longest = max(rows, key=_value, default=None)
+    if longest is not None and _value(longest) >= LOCKED_S:
+        yield Sighting(
+            "wait",
+            longest["cells"][1],
+            f"{longest['cells'][1]} has waited {figure(_value(longest), 's')} for a lock that another session holds",
+            "lock_wait_s",
+            _value(longest),
+            "s",
+            tuple(_line(row, row["cells"][1]) for row in rows[:MOST_CITED]),
+            **place(longest),
+            against="how locks work",
+            against_value=LOCKED_S,
+            share=SHARE,
+            seen=({"event": "process-blocked-by-lock"},),
+        )
+
+
+def _digest(rows: Sequence[dict[str, Any]], called: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    largest = max(rows, key=_value, default=None)
+    if largest is None or not largest["cells"][3]:
+        return
+    spent, whole = _value(largest), float(largest["cells"][3])
+    n = next((_value(row) for row in called if row["line_no"] == largest["line_no"]), 0.0)
+    if spent < HALF * whole or n < 1:
+        return
+    what = largest["cells"][1]
+    yield Sighting(
+        "statement",
+        what,
+        f"{what} has {figure(100 * spent / whole, '%')} of the time of all statements, {figure(spent, 's')} in {n:,.0f} calls,"
+        f" {figure(spent / n, 's')} each",
+        "statement_s",
+        spent,
+        "s",
+        (_line(largest, "the statement with most time"),),
+        **place(largest),
+        against="all statements",
+        against_value=whole,
+        share=min(1.0, spent / whole),
+        n=int(min(n, 1e15)),
+        seen=({"event": "one-statement-heads-the-digest"},) if spent / n >= FELT_S else (),
+    )
