@@ -12,6 +12,7 @@ from rules.case.case import Case
 from rules.observers import database_lists
 from rules.observers.database_lists import observe
 from rules.observers.observer import MOST_LINES, Sighting
+from tests.rules.observers.of_text import told
 
 
 def table(heading: str, *rows: str) -> list[Sighting]:
@@ -402,3 +403,24 @@ def test_the_partition_that_is_read_least_is_named() -> None:
         "orders-0 lags 9,000 messages, 69.2 % of the 13,000 of 2 partitions;"
         " orders-1 has not read 50 % of all that it ever had"
     )
+
+
+def test_sp_who_of_adaptive_server_names_the_blocker_as_blk_spid() -> None:
+    from tests.rules.observers.of_text import told
+
+    text = (
+        " fid spid   status     loginame blk_spid dbname   cmd\n --- ------ ---------- -------- -------- -------- ------\n"
+        "   0     91 recv sleep night    0        shop     AWAITING COMMAND\n"
+        "   0     92 lock sleep till     91       shop     UPDATE\n   0     93 lock sleep till     91       shop     UPDATE\n"
+    )
+    (made,) = [s for s in told(database_lists, text) if s.kind == "wait"]
+    assert made.subject == "session 91"
+    assert made.n == 2
+
+
+def test_a_session_printed_one_column_below_the_other() -> None:
+    from tests.rules.observers.of_text import told
+
+    text = "SID              : 91\nEVENT            : enq: TM - contention\nSECONDS_IN_WAIT  : 900\nBLOCKING_SESSION : 92\n"
+    (made,) = [s for s in told(database_lists, text) if s.kind == "wait"]
+    assert made.seen == ({"event": "enq: TM - contention"},)

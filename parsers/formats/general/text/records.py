@@ -19,11 +19,14 @@ MOST_CELLS = 200
 _HEAD = re.compile(r"[ \t]*(?:-\[ RECORD [0-9]+ \][-+]*|\* ?Record [0-9]+|\*{5,} ?[0-9]+\. row ?\*{5,})[ \t]*")
 _BARRED = re.compile(r"[ \t]*(?P<name>[A-Za-z_?][\w ?().$/-]{0,62}?)?[ \t]*\|(?: (?P<value>.*))?")
 _COLON = re.compile(r"[ \t]*(?P<name>[A-Za-z_@][\w@().$/*-]{0,62}(?: [\w()]{1,20}){0,3}):(?:[ \t]+(?P<value>.*))?")
+_SPACED = re.compile(r"[ \t]*(?P<name>[A-Z][A-Z0-9_#$]{1,40})[ \t]{1,40}:(?:[ \t]+(?P<value>.*))?")
 
 _BARE = re.compile(
     r"[ \t]*(?:Slave|Replica)_(?:IO|SQL)_(?:State|Running): .*|[ \t]*Seconds_Behind_(?:Master|Source): .*"
+    r"|[ \t]*(?:INST_ID|SID|SERIAL#|SESSION_ID|SPID|USERNAME|SQL_ID|EVENT|WAIT_EVENT|WAIT_CLASS|BLOCKING_SESSION|SECONDS_IN_WAIT)[ \t]{1,40}: .*"
 )
-"""Lines that identify a record without its head: SHOW REPLICA STATUS, of which people paste the middle."""
+"""Lines that identify a record without its head: SHOW REPLICA STATUS, of which people paste the middle; a session of
+Oracle whose columns a script prints one below the other, names in capitals and colons in one column."""
 
 Record = dict[str, Any]
 """An open record: line_no of its first cell, heading, cells, sign. JSON-able."""
@@ -41,10 +44,10 @@ def opens(line: str) -> bool:
 def opens_bare(line: str) -> bool:
     """Return whether a line belongs to a record whose head was not pasted.
 
-    >>> opens_bare("   Slave_IO_Running: Yes"), opens_bare("Status: 1")
-    (True, False)
+    >>> opens_bare("   Slave_IO_Running: Yes"), opens_bare("SID       : 9"), opens_bare("Status: 1")
+    (True, True, False)
     """
-    return "_" in line and _BARE.fullmatch(line) is not None
+    return ("_" in line or " : " in line) and _BARE.fullmatch(line) is not None
 
 
 def open_at(line_no: int) -> Record:
@@ -58,12 +61,14 @@ def goes_on(record: Record, line: str) -> bool:
         return False
     sign = record["sign"]
     found = _BARRED.fullmatch(line) if sign in (None, "|") else None
+    if found is None and sign in (None, " :"):
+        found = _SPACED.fullmatch(line)
     if found is None and sign in (None, ":"):
         found = _COLON.fullmatch(line)
         if found is not None and found["name"] in record["heading"]:
             found = None
     if found is not None:
-        record["sign"] = sign or ("|" if found.re is _BARRED else ":")
+        record["sign"] = sign or ("|" if found.re is _BARRED else " :" if found.re is _SPACED else ":")
         name, value = found["name"] or "", (found["value"] or "").strip()
     elif sign == ":" and record["cells"]:
         name, value = "", line.strip()
