@@ -406,7 +406,6 @@ def test_the_partition_that_is_read_least_is_named() -> None:
 
 
 def test_sp_who_of_adaptive_server_names_the_blocker_as_blk_spid() -> None:
-    from tests.rules.observers.of_text import told
 
     text = (
         " fid spid   status     loginame blk_spid dbname   cmd\n --- ------ ---------- -------- -------- -------- ------\n"
@@ -419,7 +418,6 @@ def test_sp_who_of_adaptive_server_names_the_blocker_as_blk_spid() -> None:
 
 
 def test_a_session_printed_one_column_below_the_other() -> None:
-    from tests.rules.observers.of_text import told
 
     text = "SID              : 91\nEVENT            : enq: TM - contention\nSECONDS_IN_WAIT  : 900\nBLOCKING_SESSION : 92\n"
     (made,) = [s for s in told(database_lists, text) if s.kind == "wait"]
