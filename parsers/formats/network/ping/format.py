@@ -211,6 +211,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
     return state
 
 
+STATISTICS = re.compile(r"(?:\^C)?-{3,4} ?(?P<host>\S{1,253}) (?:ping|PING) ?(?:statistics|Statistics) ?-{3,4}")
+"""The line above the summary of a run, from which it is known whose head was not pasted."""
+
+
 def _summaries(details: pl.DataFrame, state: State) -> list[Count]:
     """Return counters from the first and last lines of each run: packet size, packets sent and received, times (ms).
 
@@ -230,6 +234,8 @@ def _summaries(details: pl.DataFrame, state: State) -> list[Count]:
                     "value": float(size),
                 }
                 made.append({**row, "unit": "bytes"})
+        elif len(state.get("run", ())) < 2 and (found := STATISTICS.fullmatch(line[:300])):
+            state["run"] = [state.get("run", [0])[0] + 1, found["host"]]
         elif "run" in state and len(state["run"]) > 1 and (found := SUMMARY.fullmatch(line[:300])):
             number, host = state["run"]
             state["run"] = [number]
