@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rules.observers.observer import MOST_LINES, Lines, Sighting, figure, place
-from rules.signatures.signatures import Seen
+from rules.signatures.signatures import Seen, recognise
 
 TOLD = 3
 """Number of roots that are told, those with most sessions behind them first, and of sessions between that hold up several."""
@@ -26,6 +26,9 @@ LOCKED_S = 1.0
 
 MANY = 3
 """Minimum number of sessions behind one that are worth a blame however short they wait."""
+
+HELD_UP_S = 30.0
+"""Seconds that a session waits for another one from which it is held up, whatever the event is called: a latch is passed on in milliseconds."""
 
 WRITES = ("UPDATE", "DELETE", "INSERT", "MERGE", "REPLACE", "SELECT FOR UPDATE")
 """Statements that lock the rows that they change."""
@@ -153,7 +156,11 @@ def _seen(tree: Sequence[Waiting], own: Waiting | None) -> tuple[Seen, ...]:
     if len(tree) < MANY and waits and max(waits) < LOCKED_S:
         return ()
     if event := next((one.event for one in tree if one.event and not one.event.endswith(":")), None):
-        return ({"event": event},)
+        outright = any(known.strength == "mechanism" for known in recognise(event=event))
+        held_up = len(tree) >= MANY or bool(waits and max(waits) >= HELD_UP_S)
+        return (
+            ({"event": event},) if outright or not held_up else ({"event": "sessions-held-up-by-one"}, {"event": event})
+        )
     for one in (*tree, own):
         if one is not None and of_tables(one.verb):
             return ({"log": f"sessions wait behind {one.verb}"},)

@@ -76,6 +76,11 @@ _HIT = re.compile(r"Buffer pool hit rate (\d{1,4}) / 1000.*")
 _VACUUM = re.compile(
     r"autovacuum: (?:VACUUM ANALYZE|VACUUM|ANALYZE) (?P<table>[^\s|]{1,130})(?: \(to prevent wraparound\))?"
 )
+_PENDING = re.compile(r"(?<![\w.])[0-9]{1,6}(?![\w.])")
+HELD_S, AIO = 10.0, 64.0
+"""Seconds that a thread waits for a latch of the engine, which is held for microseconds, from which it is not in passing (InnoDB itself complains
+after 240 s), and number of requests that wait for the disk: a queue longer than that of any single disk (nr_requests is 64 or more)."""
+
 _STATEMENT = re.compile(
     r"(?i)(?:select|insert|update|delete|replace|alter|create|drop|call|load|truncate|optimize)\b.*"
 )
@@ -273,12 +278,21 @@ def _measured(row: dict[str, Any], text: str) -> Iterator[Sighting]:
     if found := _SEMAPHORE.fullmatch(text):
         seconds = _number(found[3])
         said = f"Thread {found[1]} has waited {figure(seconds, 's')} for a semaphore at {found[2]}"
-        yield _one(row, found[2], said, "semaphore_wait_s", seconds, "s", 1.0, seconds >= 1, seconds)
+        made = _one(row, found[2], said, "semaphore_wait_s", seconds, "s", 1.0, seconds >= 1, seconds)
+        yield (
+            replace(made, share=0.6, seconds=None, seen=({"event": "engine-latch-held"},))
+            if seconds >= HELD_S
+            else made
+        )
     elif found := _HISTORY.fullmatch(text):
         n = float(found[1])
         said = f"History list length is {n:,.0f}: that many old versions of rows wait for the purge"
         made = _one(row, "History list length", said, "history_list_count", n, "count", HISTORY, n >= HISTORY)
         yield replace(made, share=0.6, seen=({"event": "purge-late"},)) if n >= FAR_BEHIND else made
+    elif text.startswith("Pending normal aio reads:") and (n := float(sum(map(int, _PENDING.findall(text))))) >= AIO:
+        said = f"{n:,.0f} reads and writes of the engine wait for the disk (pending aio)"
+        made = _one(row, "Pending normal aio", said, "requests_pending_count", n, "count", AIO, True)
+        yield replace(made, share=0.6, seen=({"event": "engine-waits-for-disk"},))
     elif (found := _QUEUE.fullmatch(text)) and int(found[1]) + int(found[2]):
         n = float(found[2])
         said = f"{int(found[1]):,} queries are inside InnoDB, {int(found[2]):,} wait in its queue"

@@ -51,6 +51,10 @@ _AMOUNT = re.compile(r"(?P<value>[0-9.]+) (?P<unit>[KMGT]?)B?(?P<rate>/s)?")
 _KB = {"": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
 
 
+SEVERAL = 2
+"""Number of programs that wait for block devices at once from which it is not the work of one alone."""
+
+
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the threads that wait longest, the longest first."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "heading", "cells"]
@@ -81,6 +85,8 @@ def _of_pidstat(case: CaseTables) -> Iterator[Sighting]:
         for row in part.to_dicts():
             named.setdefault(row["name"], {}).setdefault(str(row["item"]), []).append(row)
         made = [one for item, held in named.get("iodelay", {}).items() for one in _delayed(item, held)]
+        if len(made) >= SEVERAL:
+            made = [replace(one, seen=({"event": "io-wait-several"},)) for one in made]
         yield from sorted(made, key=lambda s: -s.value)[:TOLD]
         for name, did in AMOUNTS.items():
             yield from _most(name, did, named.get(name, {}))

@@ -94,6 +94,12 @@ LISTED = 3
 WAITING_NOW, WAITED_MS = 5.0, 1000.0
 """Number of sessions that wait for row locks at this moment, and the mean of all waits in ms, from which they hold up work."""
 
+FORCED, FORCED_LEAST = 0.9, 100.0
+"""Part and number of requested checkpoints from which they come of the amount of log, not of an administrator."""
+
+NO_FREE, NO_FREE_LEAST = "innodb_buffer_pool_wait_free", 1000.0
+"""Counter of waits for a free page of the buffer pool, which stands at zero where the pool suffices."""
+
 ON_DEMAND = (("checkpoints_req", "checkpoints_timed"), ("num_requested", "num_timed"))
 NAMES = frozenset(
     [name for one, other, _ in HITS for name in (one, other)]
@@ -170,7 +176,9 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
                 made = _one(rows, text, "events_count", of[name]["value"], "count", 0.0, False, 0.6)
                 yield replace(made, seen=({"event": "rows-wait-now"},))
                 continue
-            yield _one((of[name],), text, "events_count", of[name]["value"], "count", 0.0, False, 0.25)
+            made = _one((of[name],), text, "events_count", of[name]["value"], "count", 0.0, False, 0.25)
+            short = name == NO_FREE and of[name]["value"] >= NO_FREE_LEAST
+            yield replace(made, share=0.6, seen=({"event": "buffer-pool-without-free-page"},)) if short else made
     if "latest_fork_usec" in of and (took := of["latest_fork_usec"]["value"] / 1e6) >= FORK_S:
         text = (
             f"The server stood still for {figure(took, 's')} while it made the last copy of itself (latest_fork_usec)"
@@ -183,7 +191,9 @@ def _said(of: Mapping[str, Mapping[str, Any]]) -> Iterator[Sighting]:
         if asked in of and timed in of and (whole := of[asked]["value"] + of[timed]["value"]) > 0:
             part = of[asked]["value"] / whole
             text = f"{of[asked]['value']:,.0f} of {whole:,.0f} checkpoints were requested, not by time, {figure(100 * part, '%')}"
-            yield _one((of[asked], of[timed]), text, "requested_pct", 100 * part, "%", 50.0, part <= 0.5, part)
+            made = _one((of[asked], of[timed]), text, "requested_pct", 100 * part, "%", 50.0, part <= 0.5, part)
+            forced = part >= FORCED and of[asked]["value"] >= FORCED_LEAST
+            yield replace(made, seen=({"event": "checkpoints-forced"},)) if forced else made
     writers = [of[n] for n in ("buffers_backend", "buffers_checkpoint", "buffers_clean") if n in of]
     if len(writers) == 3 and (whole := sum(w["value"] for w in writers)) > 0:
         part = writers[0]["value"] / whole

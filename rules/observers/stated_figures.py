@@ -1,7 +1,8 @@
-"""What single lines of tools state: how fast dd copied, who waits in a deadlock of SQL Server, which statement heads a digest.
+"""What single lines of tools state: how fast dd copied, a link below its speed, a deadlock of SQL Server, the head of a digest.
 
-Standing out: a large copy below `SLOW_MBPS`; sessions of a deadlock; a blocked process that waits for a second or longer; the statement with half of
-the time of a digest whose calls take a second or longer. Normal: a quicker copy, whose rate is kept as a measure; other statements.
+Standing out: a large copy below `SLOW_MBPS`; a link slower than both its ends can be, or at half duplex; sessions of a deadlock; a blocked
+process that waits for a second or longer; the statement with half of the time of a digest whose calls take a second or longer. Normal: a
+quicker copy, whose rate is kept as a measure; other statements.
 Worked example: `943718400 bytes (944 MB) copied, 472 s, 2.0 MB/s`: dd copied 2 MB per second.
 Cost: at most `MOST_ROWS` rows. Source: dd(1); Microsoft Learn, Deadlocks guide; Percona Toolkit documentation, pt-query-digest. A single disk of
 the last twenty years writes 40 MB/s or more in one piece (hdparm(8), -t).
@@ -37,7 +38,8 @@ COPIED = "bytes copied per second"
 IN_DEADLOCK = "sessions of a deadlock"
 BEHIND = "seconds a blocked process waits"
 SPENT, CALLED = "response time of a statement", "calls of a statement"
-NAMES = (COPIED, IN_DEADLOCK, BEHIND, SPENT, CALLED)
+SLOWER, HALF_DUPLEX = "speed of a link in Mbit/s", "half duplex of ethtool"
+NAMES = (COPIED, IN_DEADLOCK, BEHIND, SPENT, CALLED, SLOWER, HALF_DUPLEX)
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -52,6 +54,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         yield from _copies(by_name.get(COPIED, ()))
         yield from _deadlock(by_name.get(IN_DEADLOCK, ()))
         yield from _blocked(by_name.get(BEHIND, ()))
+        yield from _link(by_name.get(SLOWER, ()), by_name.get(HALF_DUPLEX, ()))
         yield from _digest(by_name.get(SPENT, ()), by_name.get(CALLED, ()))
 
 
@@ -84,6 +87,27 @@ def _copies(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
         seen=({"event": "copy-slow"},) if rate < SLOW_MBPS else (),
         normal=rate >= SLOW_MBPS,
     )
+
+
+def _link(slower: Sequence[dict[str, Any]], half: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
+    for row in (*half[:1], *slower[:1]):
+        speed, most = _value(row), row["cells"][3]
+        can = f", though both of its ends can do {float(most):,.0f}" if most else ""
+        duplex = " at half duplex" if row in half else ""
+        yield Sighting(
+            "setting",
+            "a link at half duplex" if duplex else "a link below its speed",
+            f"The link works with {speed:,.0f} Mbit/s{duplex}{can}",
+            "link_mbit",
+            speed,
+            "Mbit/s",
+            (_line(row, "what the ends agreed on"),),
+            **place(row),
+            against="the most that both ends can",
+            against_value=float(most) if most else None,
+            share=SHARE,
+            seen=({"event": "link-at-half-duplex" if duplex else "link-below-its-speed"},),
+        )
 
 
 def _deadlock(rows: Sequence[dict[str, Any]]) -> Iterator[Sighting]:

@@ -101,6 +101,9 @@ MOVED_NAMED, MOVED, STOOD = 0.6, 0.3, 0.1
 """Share of a counter without traffic to compare it with: one that a signature names outright and that moved `TIMES` or
 more between the samples, another that moved, and a total of which nobody knows since when it stands."""
 
+EACH_DOES = ("delayed-ack",)
+"""Mechanisms of counters that count in every connection at work: their total tells nothing, whatever its share."""
+
 PAGES, FEW_PAGES_PS = r"(?i)^pg(?:scan|steal|dem)", 250.0
 """Counters of pages that are looked at or freed, and the rate from which that is felt: 1 MB per s of pages of 4 kB, as
 swapping (`saturation.SWAPPED_KBPS`). Every host that reads files frees a few."""
@@ -208,6 +211,8 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
         decides = (share or 0.0) >= (small if damaged else TOLD)
         if strength == "mechanism" and decides:
             weight = max(weight, HALF)
+        if moved is None and row["mode"] != "rate" and known and known[0].mechanism in EACH_DOES:
+            weight = STOOD
         told = beside if share is not None and share >= TOLD and row["mode"] != "rate" else ()
         yield _weight(strength, amount, share, moved), _sighting(row, amount, share, moved, seen, weight, told)
 

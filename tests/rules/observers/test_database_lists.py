@@ -422,3 +422,10 @@ def test_a_session_printed_one_column_below_the_other() -> None:
     text = "SID              : 91\nEVENT            : enq: TM - contention\nSECONDS_IN_WAIT  : 900\nBLOCKING_SESSION : 92\n"
     (made,) = [s for s in told(database_lists, text) if s.kind == "wait"]
     assert made.seen == ({"event": "enq: TM - contention"},)
+
+
+@pytest.mark.parametrize(("seconds", "named"), [(900, True), (9, False)])
+def test_a_session_held_up_for_long_whatever_the_event_is_called(seconds: int, named: bool) -> None:
+    text = f"SID              : 91\nEVENT            : library cache pin\nSECONDS_IN_WAIT  : {seconds}\nBLOCKING_SESSION : 92\n"
+    (made,) = [s for s in told(database_lists, text) if s.kind == "wait"]
+    assert ({"event": "sessions-held-up-by-one"} in made.seen) is named

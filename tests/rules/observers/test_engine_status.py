@@ -132,3 +132,15 @@ def test_a_wait_whose_transaction_stands_above_what_was_copied() -> None:
     assert made[0].headline == "A transaction is in LOCK WAIT on `shop`.`parts` since 31.000 s"
     assert (made[0].name, made[0].value, made[0].seen) == ("waited_s", 31.0, ({"log": "TRX HAS BEEN WAITING"},))
     assert [s.headline for s in made if s.name == "transaction_age_s"] == ["Transaction 70 was ACTIVE 412 sec"]
+
+
+@pytest.mark.parametrize(("seconds", "named"), [("90.00", True), ("2.00", False)])
+def test_a_latch_that_is_held_for_seconds(seconds: str, named: bool) -> None:
+    (made,) = status(f"--Thread 139 has waited at row0ins.cc line 2 for {seconds} seconds the semaphore:")
+    assert made.seen == (({"event": "engine-latch-held"},) if named else ())
+
+
+@pytest.mark.parametrize(("n", "named"), [(90, True), (9, False)])
+def test_requests_that_wait_for_the_disk(n: int, named: bool) -> None:
+    made = status(f"Pending normal aio reads: [{n}, 0, 0, 0] , aio writes: [0, 0, 0, 0] ,")
+    assert [s.seen for s in made] == ([({"event": "engine-waits-for-disk"},)] if named else [])

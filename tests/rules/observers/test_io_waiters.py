@@ -85,3 +85,10 @@ def test_who_waits_and_who_writes_by_pidstat(ticks: int, told: bool) -> None:
     waits = "process 712 waited for block devices 80 % of the time (iodelay)"
     assert (waits in made) is told
     assert made["process 712 wrote 9,000 kB per s, 90 % of what the listed wrote"]
+
+
+def test_several_programs_that_wait_at_once() -> None:
+    text = PIDSTAT.format(ticks=180).replace("       2  kworker", "     190  kworker")
+    rows = read_bytes(text.encode()).table("counters").with_columns(interval_s=pl.lit(2.0)).to_dicts()
+    made = [s.seen for s in observe(Case.of_tables({"counters": rows})) if not s.normal]
+    assert made == [({"event": "io-wait-several"},)] * 2

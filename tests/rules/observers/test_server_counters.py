@@ -129,3 +129,15 @@ def test_a_view_that_is_printed_as_one_row() -> None:
     assert made[0].headline == "80 of 100 checkpoints were requested, not by time, 80 %"
     twice = [row, {**row, "line_no": 4, "row_no": 2}]
     assert list(observe(Case.of_tables({"rows": twice}))) == []
+
+
+@pytest.mark.parametrize(("asked", "forced"), [(9000.0, True), (90.0, False)])
+def test_checkpoints_that_the_amount_of_log_forces(asked: float, forced: bool) -> None:
+    (made,) = counters(checkpoints_req=asked, checkpoints_timed=5.0)
+    assert made.seen == (({"event": "checkpoints-forced"},) if forced else ())
+
+
+@pytest.mark.parametrize(("n", "named"), [(9000.0, True), (9.0, False)])
+def test_a_pool_without_a_free_page(n: float, named: bool) -> None:
+    (made,) = counters(innodb_buffer_pool_wait_free=n)
+    assert made.seen == (({"event": "buffer-pool-without-free-page"},) if named else ())

@@ -45,3 +45,24 @@ def test_the_head_of_a_digest() -> None:
     (slow,) = told(stated_figures, DIGEST.format("910.5000", "91.0", "3.0350"))
     assert slow.seen == ({"event": "one-statement-heads-the-digest"},)
     assert told(stated_figures, DIGEST.format("300.5000", "30.0", "1.0017")) == []
+
+
+ETHTOOL = (
+    "Settings for eth9:\n\tSupported link modes:   10baseT/Half 10baseT/Full\n\t                        1000baseT/Full\n"
+    "{partner}\tSpeed: {speed}Mb/s\n\tDuplex: {duplex}\n\tLink detected: yes\n"
+)
+PARTNER = "\tLink partner advertised link modes:  10baseT/Half 10baseT/Full\n\t                                     100baseT/Full\n"
+
+
+@pytest.mark.parametrize(
+    ("partner", "speed", "duplex", "events"),
+    [
+        ("", 100, "Full", ["link-below-its-speed"]),
+        ("", 100, "Half", ["link-at-half-duplex", "link-below-its-speed"]),
+        (PARTNER, 100, "Full", []),
+        ("", 1000, "Full", []),
+    ],
+)
+def test_a_link_below_what_its_ends_can(partner: str, speed: int, duplex: str, events: list[str]) -> None:
+    made = told(stated_figures, ETHTOOL.format(partner=partner, speed=speed, duplex=duplex))
+    assert [s.seen[0]["event"] for s in made] == events

@@ -192,3 +192,12 @@ def test_packets_that_a_processor_dropped_are_compared_with_those_it_processed()
     (made,) = seen(*rows)
     assert made.share == 0.5
     assert "2 % of the traffic" in made.headline
+
+
+def test_a_total_of_delayed_acknowledgements_tells_nothing() -> None:
+    """Each connection delays some; their share of the traffic is large on any host."""
+    made = seen(
+        {"grp": "tcp", "name": "ack-only packets delayed", "value": 900_000.0, "mode": "total"},
+        {"grp": "tcp", "name": "packets sent", "value": 4_000_000.0, "mode": "total"},
+    )
+    assert [s.share for s in made] == [0.1]

@@ -15,6 +15,7 @@ from parsers.formats.general.text import (
     aix_lines,
     device_lines,
     heap_lines,
+    link_lines,
     lock_lines,
     machine_lines,
     status_lines,
@@ -129,7 +130,8 @@ def stated(line: str, state: dict[str, Any], gates: int = ALL) -> list[Stated] |
     """
     if gates & DRIVER and len(line) <= LONGEST * 5 and (found := TOO_LONG.search(line)):
         return [("routines too long", f"{found['name']} of a driver", 1.0, None)]
-    if (made := transfer_lines.stated(line, state)) is not None:
+    made = transfer_lines.stated(line, state)
+    if (made := link_lines.stated(line, state) if made is None else made) is not None:
         return made
     if len(line) > LONGEST:
         return None
