@@ -1,8 +1,9 @@
 """What levels of one sample tell by themselves: swap that is used up, an interface at its speed, engines of a database that never rest.
 
-Standing out: used swap of `FULL` of all swap (vmstat -s); an interface that was busy `BUSY_PCT` of its speed in the median of its samples
-(%ifutil, %Util of nicstat); engines of a database of which all together were busy that much; a program that gave up its processor
-`SWITCHES` times a second (pidstat -w). Normal: less, which is kept as a measure.
+Standing out: used swap of `FULL` of all swap (vmstat -s, swap -l); an interface that was busy `BUSY_PCT` of its speed in the median of its
+samples (%ifutil, %Util of nicstat, counters of Windows), works at half duplex (dladm) or below what its card is called after
+(Get-NetAdapter); engines of a database of which all together were busy that much; a program that gave up its processor `SWITCHES` times a
+second (pidstat -w). Normal: less, which is kept as a measure.
 Worked example: `K used swap` 8,000,000 beside `K total swap` 8,100,000: 98.8 % of the swap is used.
 Cost: filters by name; one pass over what is left. Source: vmstat(8), -s; sar(1), -n DEV; pidstat(1), -w; SAP ASE documentation, sp_sysmon,
 Engine Busy Utilization.
@@ -39,21 +40,30 @@ LEAST_KB = 102_400.0
 
 USED, ALL = "used swap", "total swap"
 BUSY = ("%ifutil",)
+_MBPS = re.compile(r"(10|100) ?Mbps")
+_FASTER = re.compile(r"(?i)gigabit|\bGbE\b|\b(?:2\.5|5|10|25|40|100) ?G(?:bE|igabit|b)\b|\bI2[12]\d\b|\bX[57]\d\d\b")
+"""Speeds of a link below that of the cards whose descriptions name a gigabit or more."""
+
 _ENGINE = re.compile(r"(?i)engine \d{1,4}|average|threadpool : \S{1,60}|total")
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what stands out of each kind of level."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "item", "name", "value", "unit"]
-    ours = pl.col("name").is_in([USED, ALL, *BUSY]) & pl.col("value").is_finite()
+    of_swap = (pl.col("grp") == "swap") & pl.col("name").is_in(["size", "free"])
+    ours = (pl.col("name").is_in([USED, ALL, *BUSY]) | of_swap) & pl.col("value").is_finite()
     rows = case.scan("counters", columns, ours).head(MOST_ROWS).collect(engine="streaming").sort("line_no")
     for _, part in rows.group_by("artifact_id", "part", maintain_order=True):
         held = part.to_dicts()
         yield from _swap({r["name"]: r for r in held})
+        yield from _areas([r for r in held if r["name"] in ("size", "free")])
         yield from _interfaces([r for r in held if r["name"] in BUSY])
     yield from _switches(case)
-    for _, listing in listings(case):
-        yield from _engines([(one.row, one.of, one.printed) for one in listing])
+    yield from _bandwidth(case)
+    for names, listing in listings(case):
+        held = [(one.row, one.of, one.printed) for one in listing]
+        yield from _engines(held)
+        yield from _links(names, held)
 
 
 def _one(
@@ -94,6 +104,86 @@ def _swap(of: dict[str, dict[str, Any]]) -> Iterator[Sighting]:
     pct = 100 * used["value"] / whole["value"]
     words = f"{figure(pct, '%')} of the swap is used, {used['value']:,.0f} of {whole['value']:,.0f} kB"
     yield _one(used, USED, words, "swap_used_pct", pct, "%", 100 * FULL, {"event": "swap-used-up"}, 0.6)
+
+
+def _areas(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
+    """Yield how much of all swap areas of Solaris is used (swap -l)."""
+    sizes, free = [r for r in rows if r["name"] == "size"], [r for r in rows if r["name"] == "free"]
+    whole, left = sum(r["value"] for r in sizes), sum(r["value"] for r in free)
+    if len(sizes) != len(free) or whole < LEAST_KB or left > whole:
+        return
+    pct = 100 * (whole - left) / whole
+    words = f"{figure(pct, '%')} of the swap is used, {left:,.0f} of {whole:,.0f} kB are free"
+    yield _one(free[0], USED, words, "swap_used_pct", pct, "%", 100 * FULL, {"event": "swap-used-up"}, 0.6)
+
+
+def _bandwidth(case: CaseTables) -> Iterator[Sighting]:
+    """Yield how busy interfaces of Windows were: bytes per second against the bits that they carry."""
+    columns = [*PLACE_COLUMNS, "part", "line_no", "name", "value"]
+    ours = (
+        pl.col("name")
+        .str.to_lowercase()
+        .str.contains(r"network (?:interface|adapter)\(.{1,120}\)\\(?:bytes total/sec|current bandwidth)$")
+    )
+    rows = (
+        case.scan("counters", columns, ours & pl.col("value").is_finite()).head(MOST_ROWS).collect(engine="streaming")
+    )
+    for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
+        by_item: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        for row in part.iter_rows(named=True):
+            item, _, what = row["name"].rpartition("\\")
+            by_item.setdefault(item.rpartition("(")[2].rstrip(")"), {}).setdefault(what.lower(), []).append(row)
+        for item, held in by_item.items():
+            sent, can = held.get("bytes total/sec", []), [r["value"] for r in held.get("current bandwidth", [])]
+            if not sent or not can or median(can) < 1e6:
+                continue
+            pct = 100 * 8 * median(r["value"] for r in sent) / median(can)
+            words = f"{item} carried {figure(pct, '%')} of its {median(can) / 1e6:,.0f} Mbit/s"
+            row = max(sent, key=lambda r: r["value"])
+            seen: Seen = {"event": "interface-at-its-speed"}
+            yield _one(row, item, words, "interface_busy_pct", pct, "%", BUSY_PCT, seen, min(1.0, pct / 100), len(sent))
+
+
+def _links(names: frozenset[str], listing: list[tuple[Any, Any, Any]]) -> Iterator[Sighting]:
+    """Yield links of a listing that are busy (nicstat), at half duplex (dladm), or below what their card is called after."""
+    if {"int", "util", "sat"} <= names:
+        busy = [
+            {**row, "item": of["int"], "name": "%Util", "value": v}
+            for row, of, _ in listing
+            if (v := figure_of(of["util"])) is not None
+        ]
+        yield from _interfaces(busy)
+    if {"link", "duplex", "state"} <= names or {"link", "duplex", "speed"} <= names:
+        for row, of, _ in listing:
+            if of["duplex"].strip().lower() == "half" and of.get("state", "up").strip().lower() == "up":
+                words = f"{of['link']} works at half duplex" + (f" with {of['speed']} Mbit/s" if "speed" in of else "")
+                yield _one(
+                    row,
+                    of["link"],
+                    words,
+                    "half_duplex_count",
+                    1.0,
+                    "count",
+                    1.0,
+                    {"event": "link-at-half-duplex"},
+                    0.6,
+                )
+    if {"interfacedescription", "linkspeed"} <= names:
+        for row, of, _ in listing:
+            speed = _MBPS.fullmatch(of["linkspeed"].strip())
+            if speed and _FASTER.search(of["interfacedescription"]) and of.get("status", "up").strip().lower() == "up":
+                words = f"{of.get('name') or of['interfacedescription']} works with {of['linkspeed']}, a card for a gigabit or more"
+                yield _one(
+                    row,
+                    "a link below its speed",
+                    words,
+                    "link_mbit",
+                    float(speed[1]),
+                    "Mbit/s",
+                    0.0,
+                    {"event": "link-below-its-speed"},
+                    0.6,
+                )
 
 
 def _interfaces(rows: list[dict[str, Any]]) -> Iterator[Sighting]:

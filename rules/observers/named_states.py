@@ -24,7 +24,7 @@ OBSERVER = Observer(
     {"*": "the whole list of sessions with their numbers, transactions and those that block them"},
 )
 
-STATES = ("state", "wait_event", "event", "wait_type", "wait", "status", "stage")
+STATES = ("state", "wait_event", "event", "wait_type", "wait", "status", "stage", "trx_state")
 LOCKS = ("row-lock", "table-lock", "deadlock")
 MANY = 3
 CITED = 10
@@ -35,18 +35,22 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield the waits that states of each listing name."""
     for names, listing in listings(case):
         column = next((n for n in STATES if n in names), None)
-        if column is None or names & set(WHO) or not names & {*STATEMENTS, "user", "usename", "username", "command"}:
+        if (
+            column is None
+            or names & set(WHO)
+            or not names & {*STATEMENTS, "user", "usename", "username", "command", "trx_query", "trx_mysql_thread_id"}
+        ):
             continue
         by_state: dict[str, list[int]] = {}
         for n, one in enumerate(listing):
             if is_known(one.of[column]):
                 by_state.setdefault(one.of[column].strip(), []).append(n)
         for state, at in by_state.items():
-            named = [s for s in recognise(event=state) if s.strength == "mechanism"]
+            named = [s for s in recognise(event=state, observer=OBSERVER.name) if s.strength == "mechanism"]
             if not named or (named[0].mechanism not in LOCKS and len(at) < MANY):
                 continue
             held = [listing[n] for n in at]
-            said = held[0].first(STATEMENTS)
+            said = held[0].first((*STATEMENTS, "trx_query"))
             what = verb(said[1]) if said else None
             yield Sighting(
                 "wait",

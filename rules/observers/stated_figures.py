@@ -38,7 +38,7 @@ COPIED = "bytes copied per second"
 IN_DEADLOCK = "sessions of a deadlock"
 BEHIND = "seconds a blocked process waits"
 SPENT, CALLED = "response time of a statement", "calls of a statement"
-SLOWER, HALF_DUPLEX = "speed of a link in Mbit/s", "half duplex of ethtool"
+SLOWER, HALF_DUPLEX = "speed of a link in Mbit/s", "half duplex of a link"
 NAMES = (COPIED, IN_DEADLOCK, BEHIND, SPENT, CALLED, SLOWER, HALF_DUPLEX)
 
 

@@ -39,12 +39,15 @@ TOTALS: Mapping[str, float] = {
     "total_seconds": 1.0, "total_s": 1.0, "total_sec": 1.0, "total_time_s": 1.0, "total_elapsed_time": 1e-6, "total_elapsed_ms": 1e-3,
     "total_elapsed_s": 1.0, "total_elapsed_time_ms": 1e-3, "total_worker_time": 1e-6, "sum_timer_wait": 1e-12, "sum_timer_wait_s": 1.0,
     "elapsed_time": 1e-6, "elapsed_seconds": 1.0, "elapsed_time_s": 1.0, "elapsed_s": 1.0, "ela_secs": 1.0, "total_duration_ms": 1e-3,
-    "exec_time": 1.0, "response_time": 1.0,
+    "time_s": 1.0, "exec_time": 1.0, "response_time": 1.0,
 }  # fmt: skip
 """Columns of the total time, with the unit that their views use, in seconds."""
 
 CALLS = ("calls", "exec_count", "count_star", "executions", "execution_count", "num_executions", "n_calls", "exec")
 SPOKEN = ("query_text", "digest_text", "item", "normalized_query", "short_query", "substring", "left")
+SHARES = ("pct", "percent", "percentage", "response_pct", "total")
+"""Columns of the part of the whole time; `%Total` of AWR is one too."""
+
 _SIZES = {
     "ps": 1e-12,
     "ns": 1e-9,
@@ -79,7 +82,7 @@ def _largest(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sight
     said = next((n for n in (*STATEMENTS, *SPOKEN, "sql_id", "queryid") if n in names), None)
     if total is None or calls is None or said is None or len(listing) < LEAST_ROWS:
         return
-    share_at = next((n for n in ("pct", "percent", "percentage", "response_pct") if n in names), None)
+    share_at = next((n for n in SHARES if n in names and (n != "total" or "%" in listing[0].printed[n])), None)
     timed = [(s, one) for one in listing if (s := _seconds(one.of[total], TOTALS.get(total, 1.0))) and s > 0]
     whole = sum(s for s, _ in timed)
     if len(timed) < LEAST_ROWS:

@@ -22,3 +22,9 @@ def test_a_list_with_numbers_is_told_elsewhere() -> None:
     head = " pid | usename | wait_event | query\n-----+---------+------------+-------\n"
     text = head + " 91 | till | Lock:relation | select 1\n 92 | till | Lock:relation | select 1\n"
     assert told(named_states, text) == []
+
+
+def test_a_transaction_of_innodb_that_waits() -> None:
+    text = "*************************** 1. row ***************************\ntrx_id: 9\ntrx_state: LOCK WAIT\ntrx_query: UPDATE carts SET n = 1\n"
+    (made,) = told(named_states, text)
+    assert made.seen == ({"event": "LOCK WAIT"},)

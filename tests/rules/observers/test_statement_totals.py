@@ -34,3 +34,15 @@ def test_times_with_units() -> None:
     (made,) = told(statement_totals, text)
     assert made.value == 5400.0
     assert made.seen == ({"event": "one-statement-takes-the-time"},)
+
+
+def test_statements_of_awr_by_elapsed_time() -> None:
+    text = (
+        "        Time (s)    Executions  per Exec (s)  %Total   %CPU    %IO    SQL Id\n"
+        "---------------- -------------- ------------- ------ ------ ------ -------------\n"
+        "        90,000.1            900        100.00   72.0   12.0   80.0 9axq9a9a9a9ab\n"
+        "         4,000.3          8,000          0.50    4.0   90.0    1.0 9bxq9b9b9b9bc\n"
+    )
+    (made,) = told(statement_totals, text)
+    assert made.share == 0.72
+    assert made.seen == ({"event": "one-statement-takes-the-time"},)

@@ -1,7 +1,8 @@
-r"""Lines of ethtool on a link that is slower than both of its ends could be, or that works at half duplex.
+r"""Lines on a link that is slower than both of its ends could be (ethtool), or that works at half duplex (ethtool, ifconfig, entstat, switches).
 
 A row as those of `stated_lines` stands on the line of the speed: what the ends agreed on, and the most that both can. The partner's modes count
-where they are printed: a slower switch is no fault. Source: ethtool(8), Linux net/ethtool/ioctl.c (link modes).
+where they are printed: a slower switch is no fault. Source: ethtool(8), Linux net/ethtool/ioctl.c (link modes); ifconfig(8) of
+BSD and macOS (media); entstat, AIX (Media Speed Running); Cisco IOS, show interfaces.
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ from typing import Any
 Stated = tuple[str, str, float, float | None]
 
 SLOWER = "speed of a link in Mbit/s"
-HALF = "half duplex of ethtool"
+HALF = "half duplex of a link"
 
 _MODES = re.compile(r"[ \t]*(?P<whose>Supported|Advertised|Link partner advertised) link modes:[ \t]*(?P<modes>.*)")
 _MORE = re.compile(r"[ \t]+[0-9]{1,6}base[\w/-]{1,24}(?:[ \t]+[0-9]{1,6}base[\w/-]{1,24}){0,6}[ \t]*")
 _MODE = re.compile(r"([0-9]{1,6})base[\w-]{1,12}/(?:Full|Half)")
 _SPEED = re.compile(r"[ \t]*Speed: (?P<mbit>[0-9]{1,6})Mb/s[ \t]*")
+_SAID = re.compile(
+    r"[ \t]*media: [\w ]{1,30}\((?P<bsd>[0-9]{2,6})base\w{1,6} <(?:[\w-]{1,20},)?half-duplex[>,].*"
+    r"|[ \t]*Media Speed Running: (?P<aix>[0-9]{2,6}) Mbps Half Duplex[ \t]*|[ \t]*Half-duplex, (?P<ios>[0-9]{2,6})Mb/s,.*",
+    re.I,
+)
+"""A link that is said to work at half duplex, with its speed."""
+
 _DUPLEX = re.compile(r"[ \t]*Duplex: (?P<duplex>Half|Full)[ \t]*")
 
 
@@ -26,7 +34,9 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
 
     >>> state = {}
     >>> [stated(x, state) for x in ("Supported link modes:   10baseT/Full", "       1000baseT/Full", "Speed: 100Mb/s", "Duplex: Half")]
-    [[], [], [('speed of a link in Mbit/s', 'a link', 100.0, 1000.0)], [('half duplex of ethtool', 'a link', 100.0, None)]]
+    [[], [], [('speed of a link in Mbit/s', 'a link', 100.0, 1000.0)], [('half duplex of a link', 'a link', 100.0, None)]]
+    >>> stated("\tmedia: autoselect (100baseTX <half-duplex>)", {}), stated("Media Speed Running: 1000 Mbps Full Duplex", {})
+    ([('half duplex of a link', 'a link', 100.0, None)], None)
     >>> stated("Speed: 1000Mb/s", {}), stated("Duplex: Half", {}), stated("Duplex: Full", {"link_speed": 100.0})
     (None, None, None)
     """
@@ -43,6 +53,8 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
         speed = state["link_speed"] = float(found["mbit"])
         can = [modes[w] for w in ("Supported", "Link partner advertised") if modes.get(w)]
         return [(SLOWER, "a link", speed, min(can))] if can and min(can) > speed else None
+    if "alf" in line and (found := _SAID.fullmatch(line)):
+        return [(HALF, "a link", float(found["bsd"] or found["aix"] or found["ios"]), None)]
     if "Duplex: " in line and (found := _DUPLEX.fullmatch(line)):
         speed = state.pop("link_speed", None)
         return [(HALF, "a link", speed, None)] if speed and found["duplex"] == "Half" else None
