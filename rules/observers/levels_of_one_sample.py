@@ -34,7 +34,7 @@ FULL, BUSY_PCT = 0.98, 90.0
 SWITCHES = 50_000.0
 """Switches per second of one program from which they take much of a processor: each costs some microseconds in the kernel."""
 
-MOST_ROWS, TOLD = 5_000, 3
+MOST_ROWS, TOLD, LARGEST = 5_000, 3, 1e15
 LEAST_KB = 102_400.0
 """Minimum size of swap in kB: a few MB are full on any host that has them."""
 
@@ -51,7 +51,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what stands out of each kind of level."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "item", "name", "value", "unit"]
     of_swap = (pl.col("grp") == "swap") & pl.col("name").is_in(["size", "free"])
-    ours = (pl.col("name").is_in([USED, ALL, *BUSY]) | of_swap) & pl.col("value").is_finite()
+    ours = (pl.col("name").is_in([USED, ALL, *BUSY]) | of_swap) & pl.col("value").is_between(0, LARGEST)
     rows = case.scan("counters", columns, ours).head(MOST_ROWS).collect(engine="streaming").sort("line_no")
     for _, part in rows.group_by("artifact_id", "part", maintain_order=True):
         held = part.to_dicts()
@@ -90,7 +90,7 @@ def _one(
         **place(row),
         against="its bound",
         against_value=bound,
-        share=share if out else None,
+        share=min(1.0, share) if out else None,
         n=n,
         seen=(seen,) if out else (),
         normal=not out,
@@ -126,7 +126,9 @@ def _bandwidth(case: CaseTables) -> Iterator[Sighting]:
         .str.contains(r"network (?:interface|adapter)\(.{1,120}\)\\(?:bytes total/sec|current bandwidth)$")
     )
     rows = (
-        case.scan("counters", columns, ours & pl.col("value").is_finite()).head(MOST_ROWS).collect(engine="streaming")
+        case.scan("counters", columns, ours & pl.col("value").is_between(0, LARGEST))
+        .head(MOST_ROWS)
+        .collect(engine="streaming")
     )
     for _, part in rows.sort("line_no").group_by("artifact_id", "part", maintain_order=True):
         by_item: dict[str, dict[str, list[dict[str, Any]]]] = {}
@@ -201,7 +203,11 @@ def _interfaces(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
 def _switches(case: CaseTables) -> Iterator[Sighting]:
     """Yield the program that switched most, in samples of rates: they have no shares of time."""
     columns = [*PLACE_COLUMNS, "part", "line_no", "pid", "comm", "usr", "vcx", "icx"]
-    rates = pl.col("usr").is_null() & pl.col("vcx").is_not_null()
+    rates = (
+        pl.col("usr").is_null()
+        & pl.col("vcx").is_between(0, LARGEST)
+        & pl.col("icx").fill_null(0).is_between(0, LARGEST)
+    )
     rows = case.scan("microstates", columns, rates).head(MOST_ROWS).collect(engine="streaming").sort("line_no")
     for _, part in rows.group_by("artifact_id", "part", maintain_order=True):
         by_pid: dict[int, list[dict[str, Any]]] = {}

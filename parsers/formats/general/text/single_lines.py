@@ -41,7 +41,7 @@ STAMPS = tuple(
         rf"[IWEFD](?P<y>(?:19|20)[0-9]{{2}})(?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)",
         rf"[IWEFD](?P<yy>[0-9]{{2}})(?P<mo>[01][0-9])(?P<d>[0-3][0-9]) {_SECONDS}(?=\s)",
         rf"(?P<yy>[0-9]{{2}})/(?P<mo>[01][0-9])/(?P<d>[0-3][0-9]) {_SECONDS}(?= +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)",
-        r"[\[(<]?(?P<epoch>1[0-9]{9})(?:\.(?P<f>[0-9]{1,9}))?[\])>]?(?=[\s,;:|]|$)",
+        r"[\[(<]?(?P<epoch>1[0-9]{9})(?:\.(?P<f>[0-9]{1,9}))?[\])>]?(?=[\s,;:|]|$)(?! bytes\b)",
     )
 )
 MAYBE_STAMPED = re.compile(
@@ -114,7 +114,11 @@ def stamp_of(line: str) -> Stamp | None:
     Stamp(clock='wall-local', t=1704164645.25, rest='WARN -- : late')
     >>> stamp_of("WARN  [Read-1] 2024-01-02 03:04:05,5 A.java:9 - x").rest, stamp_of("kv-1  | 7:M 02 Jan 2024 03:04:05.5 * x").rest
     ('WARN [Read-1] A.java:9 - x', 'kv-1 | * x')
+    >>> stamp_of("    [    9.250000] usb 9-1: late").rest, stamp_of("1900000000 bytes (1.9 GB) copied, 9 s")
+    ('usb 9-1: late', None)
     """
+    if line[:1] in (" ", "\t"):
+        line = line.lstrip(" \t")  # a block of code in a mail or a forum is indented as a whole
     if made := _first_stamp(line):
         return made
     before = _BEFORE.match(line)

@@ -18,8 +18,8 @@ from parsers.formats.general.text import (
     link_lines,
     lock_lines,
     machine_lines,
+    statement_lines,
     status_lines,
-    transfer_lines,
 )
 from parsers.formats.general.text.gates import ALL, DRIVER, MACHINE, STATUS
 
@@ -130,7 +130,7 @@ def stated(line: str, state: dict[str, Any], gates: int = ALL) -> list[Stated] |
     """
     if gates & DRIVER and len(line) <= LONGEST * 5 and (found := TOO_LONG.search(line)):
         return [("routines too long", f"{found['name']} of a driver", 1.0, None)]
-    made = transfer_lines.stated(line, state)
+    made = statement_lines.stated(line, state)
     if (made := link_lines.stated(line, state) if made is None else made) is not None:
         return made
     if len(line) > LONGEST:

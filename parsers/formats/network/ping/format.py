@@ -211,7 +211,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     return state
 
 
-STATISTICS = re.compile(r"(?:\^C)?-{3,4} ?(?P<host>\S{1,253}) (?:ping|PING) ?(?:statistics|Statistics) ?-{3,4}")
+STATISTICS = re.compile(r"[ \t]*(?:\^C)?-{3,4} ?(?P<host>\S{1,253}) (?:ping|PING) ?(?:statistics|Statistics) ?-{3,4}")
 """The line above the summary of a run, from which it is known whose head was not pasted."""
 
 

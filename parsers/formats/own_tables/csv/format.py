@@ -101,7 +101,7 @@ def claim(head: Head) -> Claim | None:
     if shape is None:
         return None
     separator, width, header = shape
-    if separator == "|" and any(map(_ruled, lines[:4])):
+    if separator == "|" and any(_ruled(x.lstrip("> \t")) for x in lines[:4]):
         return None  # aligned columns of a database client (psql)
     if separator == "|" and 2 * sum("| Asserted" in x or "| Deasserted" in x for x in lines) > len(lines):
         return None  # the event log of a board (ipmitool sel list)

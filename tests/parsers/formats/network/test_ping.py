@@ -116,7 +116,7 @@ def test_an_end_without_a_head_counts_nothing_and_a_run_without_an_end_its_size_
 
 
 def test_the_end_alone_counts_for_the_host_that_it_names():
-    end = "--- db9 ping statistics ---\n90 packets transmitted, 60 received, 33% packet loss, time 90123ms\n"
+    end = "    --- db9 ping statistics ---\n    90 packets transmitted, 60 received, 33% packet loss, time 90123ms\n"
     rows = read_bytes(end.encode()).table("counters")
     assert rows.select("item", "name", "value").rows() == [("db9", "transmitted", 90.0), ("db9", "received", 60.0)]
 

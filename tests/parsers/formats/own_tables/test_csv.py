@@ -221,3 +221,8 @@ def test_the_number_of_a_connection_is_no_time_taken():
     reading = read_bytes(b"connect_id,waiting_seconds,lock\n9,70,a\n8,80,b\n")
     assert "conn_times" not in reading.tables
     assert reading.table("counters").filter(name="waiting_seconds")["value"].to_list() == [70.0, 80.0]
+
+
+def test_an_aligned_table_in_quotes_is_none_of_cells():
+    text = "> query   | calls\n> --------+-------\n> SELECT  |  9000\n> UPDATE  |    90\n> DELETE  |     9\n"
+    assert read_bytes(text.encode()).account.kind != "csv"
