@@ -78,6 +78,13 @@ CALLERS = 4
 FELT_LOCK_S = 0.1
 """Minimum waiting for locks of one event, in seconds, if the listing tells it: less is felt by nobody."""
 
+LONG_LOCK_S, LONG_LOCKS_S = 0.01, 10.0
+"""Minimum mean seconds of a wait for a lock, and seconds of all of them, that somebody feels whatever the listing covers: a lock of
+the kernel is held for microseconds, so that one that is waited for as long as a slice of the processor lasts is not free."""
+
+LOCK_CLASS = re.compile(r"^&?(?:[A-Za-z_]\w*(?:->|\.))*(?P<name>[A-Za-z_]\w*?)(?:[#/][0-9]+|-[WR])*$")
+"""Names of classes of locks as lockdep prints them: the member of the structure, its class and `-W` of a writer behind it."""
+
 CITED_CALLERS = 2
 """Number of callers of a leaf whose lines are cited."""
 
@@ -677,9 +684,13 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
         others = [line for line in row["lines"] if line != row["line_no"]]
         others += [row["longest_line"]] if longest and row["longest_line"] not in (row["line_no"], *others) else []
         names = [row[c] for c in ("lock", "caller") if row[c] and named(row[c])]
-        seen: tuple[Seen, ...] = tuple(s for name in names for s in names_of(name))
+        seen: tuple[Seen, ...] = tuple(s for name in names for s in names_of(_member(name)))
         if row["event"] and re.fullmatch(KERNEL_TYPE, row["event"]):
             seen = (*seen, {"event": "kernel-lock-contended"})
+        mean_s, sum_s = ((finite(row, c) or 0.0) / 1e9 for c in ("mean_ns", "ns"))
+        long = mean_s >= LONG_LOCK_S and sum_s >= LONG_LOCKS_S
+        if long:
+            seen = (*seen, {"event": "kernel-lock-waits-long"})
         yield Sighting(
             kind="lock",
             subject=who,
@@ -694,12 +705,18 @@ def _locks(case: CaseTables) -> Iterator[Sighting]:
             **place(row),
             against="waiting spread over the locks",
             against_value=100 * OWNS_LOCK,
-            # How much of the time all this waiting is, a listing of locks does not tell.
-            share=share / 2,
+            # How much of the time all this waiting is, a listing of locks does not tell, unless each wait is long.
+            share=share if long else share / 2,
             n=max(1, min(int(row["n"] or 1), 2**62)),
             seen=seen,
             beside=f"the longest single wait was {figure(longest / 1e9, 's')}" if longest else None,
         )
+
+
+def _member(lock: str) -> str:
+    """Return the name of a lock without the structure that holds it: `mmap_lock` of `&mm->mmap_lock-W`."""
+    found = LOCK_CLASS.match(lock)
+    return found["name"] if found else lock
 
 
 # --- wait events ------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen
 
 OBSERVER = Observer(
@@ -569,6 +569,9 @@ _OF_ZPOOL: tuple[tuple[int, str, str, Seen, float], ...] = (
 )
 """Columns of `zpool iostat -l`, several of which have the same name. A scrub waits in queues on purpose, so that this alone is a sign."""
 
+LONG_LOCK_S, LONG_LOCKS_S = 0.01, 10.0
+"""Minimum mean seconds of a wait for a lock of a program, and seconds of all of them, that somebody feels: see `profile_weight`."""
+
 _PLOCKSTAT = ["Count", "nsec", "Lock", "Caller"]
 
 Figures = list[tuple[str, float, Row, dict[str, Any]]]
@@ -801,6 +804,7 @@ def _user_locks(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterato
     times, most = sum(n for n, _, _ in held[lock]), max(held[lock], key=lambda one: one[1])
     callers = sorted(held[lock], key=lambda one: -one[1])[:CALLERS_CITED]
     of = f"; {most[0]:,.0f} times for {(_cells(most[2]) or ['?'])[-1]}" if len(held[lock]) > 1 else ""
+    long = waited[lock] >= LONG_LOCKS_S and waited[lock] >= LONG_LOCK_S * times
     yield Sighting(
         "lock",
         lock,
@@ -814,7 +818,8 @@ def _user_locks(words: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterato
         against_value=whole,
         share=waited[lock] / whole,
         n=int(times),
-        seen=({"event": "user-lock-waits"},),
+        seen=({"event": "user-lock-waits-long" if long else "user-lock-waits"},),
+        normal=waited[lock] < FELT_S,
     )
 
 

@@ -151,6 +151,22 @@ def test_waiting_for_locks_that_nobody_feels_is_normal(mean_ns: float, stands: b
     )
 
 
+def test_long_waits_for_a_lock_of_the_kernel_name_it() -> None:
+    """The class of lockdep names the structure too; 5 ms each may pass beside the work that a listing does not show."""
+    long, short = (
+        seen(
+            locks=[
+                {"lock": "&mm->mmap_lock-W", "n": 2_000, "mean_ns": mean, "event": "wait"},
+                {"lock": "b", "n": 1, "mean_ns": 1.0, "event": "wait"},
+            ]
+        )[0]
+        for mean in (2e7, 5e6)
+    )
+    assert (long.share, {"event": "kernel-lock-waits-long"} in long.seen) == (pytest.approx(1.0, abs=1e-6), True)
+    assert (short.share, {"event": "kernel-lock-waits-long"} in short.seen) == (pytest.approx(0.5, abs=1e-6), False)
+    assert long.seen[0] == {"stack": "mmap_lock"}
+
+
 def test_holding_a_lock_is_not_waiting_for_it() -> None:
     assert seen(locks=[{"lock": "a", "n": 9, "mean_ns": 1e9, "event": "hold"}, {"lock": "b", "n": 1}]) == []
 

@@ -44,7 +44,7 @@ TIMEHIST = (
 """A row of perf sched timehist: time, CPU, task, thread, process, wait, delay, run."""
 
 TIMEHIST_HEAD = r"^[ \t]*time[ \t]+cpu[ \t]+.*task name|^[ \t]+\[tid/pid\][ \t]+\(msec\)"
-NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[ \t](?:ns|us|ms|s))?"
+NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[ \t](?:ns|us|ms|s|m|h))?"
 REPORT_HEAD = r"^[ \t]*Name[ \t]+acquired[ \t]+contended[ \t]+"
 REPORT = (
     rf"^[ \t]*(\S.*?)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+({NUMBER})(?:[ \t]+({NUMBER}))?$"
@@ -170,9 +170,9 @@ def _long(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
 def nanoseconds(text: pl.Expr) -> pl.Expr:
     """Convert `182.58 us` to nanoseconds; a number without a unit is in nanoseconds already."""
     factor = (
-        text.str.extract(r"(ns|us|ms|s)$", 1)
+        text.str.extract(r"(ns|us|ms|s|m|h)$", 1)
         .fill_null("ns")
-        .replace_strict({"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9})
+        .replace_strict({"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 6e10, "h": 3.6e12})
     )
     return text.str.extract(r"^([0-9.]+)", 1).cast(pl.Float64) * factor
 
