@@ -36,7 +36,20 @@ ALONE, MANY = 0.9, 50_000
 """Minimum part of all calls, and number, of a call that waits or looks: threads that wake twenty times a second to find
 nothing make 40 such calls a second, and nobody counts for twenty minutes."""
 
-LOOKS = frozenset({"clock_gettime", "gettimeofday", "time", "times", "getrusage", "sched_yield", "yield", "getpid"})
+LOOKS = frozenset(
+    {
+        "clock_gettime",
+        "gettimeofday",
+        "gtime",
+        "gethrtime",
+        "time",
+        "times",
+        "getrusage",
+        "sched_yield",
+        "yield",
+        "getpid",
+    }
+)
 """Calls that only look, or give the processor to others."""
 
 NAMED = 4
@@ -58,7 +71,7 @@ def _alone(case: CaseTables) -> Iterator[Sighting]:
     # An aggregation of DTrace by probefunc is such a table, without errors.
     counted = case.scan("counters", [*PLACE_COLUMNS, "part", "sample", "grp", "line_no", "line_end", "item", "value"])
     sums = counted.filter(
-        pl.col("grp").str.starts_with("aggregation"), pl.col("value").is_between(1, 1e15)
+        pl.col("grp").str.contains(r"^(?:aggregation|syscall$)"), pl.col("value").is_between(1, 1e15)
     ).with_columns(
         pl.col("value").sum().over("artifact_id", "part", "sample", "grp").cast(pl.Int64).alias("all"),
         pl.col("value").cast(pl.Int64).alias("n"),

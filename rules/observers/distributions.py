@@ -44,13 +44,27 @@ ROUNDING_S = 1e-9
 LATE: Mapping[str, tuple[float, str, str]] = {
     "block device I/O": (0.016, "reads and writes took", "block-io-slow"),
     "run queue latency": (0.001, "waits of a ready thread for a processor took", "ready-threads-wait"),
+    "CPU scheduler": (0.001, "waits of a ready thread for a processor took", "ready-threads-wait"),
+    **dict.fromkeys(
+        ("hardirq-off", "irq-off", "irqs-off", "irqsoff", "hard IRQs off", "softirq-off", "preempt-off"),
+        (0.01, "times with interrupts off lasted", "interrupts-off"),
+    ),
 }
-"""What tools of bcc measure by what they say that they trace: the time in seconds from which the middle value stands out.
+"""What tools measure by what they say that they trace: the time in seconds from which the middle value stands out.
 
-A turn of a disk with 7,200 turns a minute takes 8.3 ms; a thread that is alone on its processor waits for some microseconds.
+A turn of a disk with 7,200 turns a minute takes 8.3 ms; a thread that is alone on its processor waits for some microseconds; a
+handler of an interrupt should take 100 us, and a tick of the kernel lasts 1 to 10 ms.
 """
 
-LONG = {"ready-threads-wait": "-long"}
+DISK = re.compile(
+    r"(?:/dev/(?:r?dsk/)?)?(?:s?sd\d+|[svx]d[a-z]{1,2}\d*|nvme\d+n\d+(?:p\d+)?|c\d+t\w+d\d+(?:s\d)?|hdisk\d+|a?da\d+|dm-\d+|blkdev\d+|cmdk\d+)"
+)
+"""Names of disks of Linux, Solaris, AIX and BSD, by which scripts key what they measure."""
+
+NS_OF_DISK = 16e6
+"""Minimum of the middle value of a disk's distribution without a unit that is a time in nanoseconds: no request has 16 MB."""
+
+LONG = {"ready-threads-wait": "-long", "interrupts-off": "-long"}
 """What is put behind the event where a fifth of the values is that late."""
 
 MANY_LATE = 0.2
@@ -112,6 +126,14 @@ def _sighting(held: pl.DataFrame) -> Sighting | None:
     else:
         text = f"{who}: {most['n']:,.0f} of {total:,.0f} values lie at {_bucket(most)}, the largest at {_bucket(last)}"
     least, took, event = next((v for k, v in LATE.items() if str(last["agg"]).startswith(k)), (math.inf, "", ""))
+    if (
+        unit_s is None
+        and middle["lo"] >= NS_OF_DISK
+        and any(DISK.fullmatch(str(last[k] or "")) for k in ("key1", "key2"))
+    ):
+        unit_s, (least, took, event) = UNITS["ns"], LATE["block device I/O"]
+        made = made.with_columns(unit=pl.lit("ns"))
+        middle, last = made.filter(pl.col("n").cum_sum() * 2 >= total).row(0, named=True), made.row(-1, named=True)
     slow = unit_s is not None and middle["lo"] * unit_s >= least
     tail = made.filter(pl.col("lo") * (unit_s or 0.0) >= TIMES * least - ROUNDING_S)
     if float(tail["n"].sum()) >= MANY_LATE * total:

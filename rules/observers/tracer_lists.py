@@ -24,6 +24,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.signatures.signatures import Seen
+from rules.walking.targets import LOCKS, POLLS, SLEEPS
 
 OBSERVER = Observer(
     "tracer-lists",
@@ -52,15 +53,27 @@ SAMPLES = 3
 SOUGHT = 1_000.0
 """Minimum number of look-ups in a sample of a cache: an idle one says nothing."""
 
+LATE_US = 10_000.0
+"""Minimum wait of a ready thread for a processor: some slices of the processor."""
+
+IN_INTERRUPTS_S = 2.0
+"""Minimum seconds in one interrupt: the tools are run for some seconds, which begin with none."""
+
+CALLS_S = 1.0
+"""Minimum seconds in one kind of call."""
+
 Row = dict[str, Any]
 _COUNT = re.compile(r"[0-9]{1,15}")
+_TIME = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield what each listing counts, by the headings that its tool prints."""
     columns = [*PLACE_COLUMNS, "part", "table_no", "line_no", "heading", "cells"]
     names = pl.col("heading").list.join(" ").str.to_uppercase() + " " + pl.col("cells").list.join(" ")
-    wanted = names.str.contains(r"\bARGS\b|\bERR\b|\bT> |\bMISSES\b|^.* drops at ")
+    wanted = names.str.contains(
+        r"\bARGS\b|\bERR\b|\bT> |\bMISSES\b|\bLAT\(US\)|\b(?:HARD|SOFT)IRQ |^SYSCALL |^.* drops at "
+    )
     rows = case.scan("rows", columns, wanted).head(MOST_ROWS).collect(engine="streaming").sort("artifact_id", "line_no")
     for _, table in rows.group_by("artifact_id", "part", "table_no", maintain_order=True):
         held = [{**row, "of": _named(row)} for row in table.to_dicts()]
@@ -68,7 +81,21 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             yield from source(held)
 
 
+_REST = {"ARGS", "PATH", "FILENAME"}
+"""Words of a last column whose cells hold blanks."""
+
+
 def _named(row: Row) -> dict[str, str]:
+    """Return the cells by the words of the heading.
+
+    A heading whose words stand one blank apart (`RET ARGS`) is one column of the general reader; if there is one word for each
+    of them, the words tell.
+    """
+    names = [n.upper() for n in " ".join(str(n) for n in row["heading"] or () if n).split()]
+    words = " ".join(str(c) for c in row["cells"] or () if c).split(None, max(0, len(names) - 1))
+    whole = len(words) == len(names) and (names[-1] in _REST or not words[-1].strip().count(" "))
+    if names and whole and len(names) > len(row["heading"]):
+        return dict(zip(names, words, strict=True))
     return {str(n).upper(): str(c) for n, c in zip(row["heading"] or (), row["cells"] or (), strict=False) if n and c}
 
 
@@ -142,12 +169,70 @@ def _missed(rows: Sequence[Row]) -> Iterator[Sighting]:
         )
 
 
+def _late_runs(rows: Sequence[Row]) -> Iterator[Sighting]:
+    """Yield threads that were ready and waited for a processor (runqslower)."""
+    held = [(float(r["of"]["LAT(US)"]), r) for r in rows if _ready(r["of"]) and _COUNT.fullmatch(r["of"]["LAT(US)"])]
+    late = sorted((one for one in held if one[0] >= LATE_US), key=lambda one: -one[0])
+    if len(late) < FEW:
+        return
+    of = f"{len(late):,} times a ready thread waited {figure(LATE_US / 1e6, 's')} or more for a processor"
+    text = f"{of}, {late[0][1]['of']['COMM']} longest: {figure(late[0][0] / 1e6, 's')}"
+    event = Seen(event="ready-threads-wait-long")
+    yield _sighting([r for _, r in late], "late", "run queue", text, len(late), len(late) / len(held), event)
+
+
+def _ready(of: dict[str, str]) -> bool:
+    return "LAT(US)" in of and "COMM" in of and not {"DISK", "FILENAME", "BYTES", "IP", "HOST", "QUERY"} & set(of)
+
+
+def _interrupts(rows: Sequence[Row]) -> Iterator[Sighting]:
+    """Yield the interrupt that takes most of the time in interrupts, if that is seconds (hardirqs, softirqs)."""
+    column = next((c for c in rows[0]["of"] if c.startswith("TOTAL_") and c.endswith("SECS")), None)
+    word = next((w for w in ("HARDIRQ", "SOFTIRQ") if w in rows[0]["of"]), None)
+    if column is None or word is None:
+        return
+    scale = {"TOTAL_NSECS": 1e-9, "TOTAL_USECS": 1e-6, "TOTAL_MSECS": 1e-3}.get(column, 0.0)
+    held = [(float(r["of"][column]) * scale, r) for r in rows if _COUNT.fullmatch(r["of"].get(column, ""))]
+    whole = sum(s for s, _ in held)
+    for seconds, row in sorted(held, key=lambda one: -one[0])[:1]:
+        if seconds < IN_INTERRUPTS_S or seconds < HALF * whole:
+            return
+        who = row["of"].get(word, "an interrupt")
+        text = f"{who} took {figure(seconds, 's')} of the {figure(whole, 's')} in interrupts that are listed"
+        yield _sighting([row], "interrupt", who, text, 1, seconds / whole, {"event": "interrupts-take-seconds"})
+
+
+def _timed_calls(rows: Sequence[Row]) -> Iterator[Sighting]:
+    """Yield the call that takes most of the time of calls (syscount -L); what waits for work is left out."""
+    held = [
+        (float(r["of"]["TIME (US)"]) / 1e6, float(r["of"]["COUNT"]), r)
+        for r in rows
+        if {"SYSCALL", "COUNT", "TIME (US)"} <= set(r["of"])
+        and r["of"]["SYSCALL"] not in _RESTS
+        and _TIME.fullmatch(r["of"]["TIME (US)"])
+        and _COUNT.fullmatch(r["of"]["COUNT"])
+    ]
+    whole = sum(s for s, _, _ in held)
+    for seconds, n, row in sorted(held, key=lambda one: -one[0])[:1]:
+        if seconds < CALLS_S or seconds < HALF * whole or not n:
+            return
+        name = row["of"]["SYSCALL"]
+        text = f"{name} took {figure(seconds, 's')} of the {figure(whole, 's')} in calls that do work, {n:,.0f} calls of {figure(seconds / n, 's')}"
+        yield _sighting([row], "call", name, text, n, seconds / whole, {"call": name})
+
+
+_RESTS = frozenset([*POLLS, *LOCKS, *SLEEPS, "wait4", "waitid", "accept", "accept4", "read", "recvfrom", "recvmsg"])
+"""Calls that wait for the next piece of work as long as there is none."""
+
 _SOURCES: tuple[Callable[[Sequence[Row]], Iterator[Sighting]], ...] = (
     _started,
     _not_opened,
     _sent_again,
     _dropped,
     _missed,
+    _late_runs,
+    _interrupts,
+    _timed_calls,
 )
 
 

@@ -11,7 +11,7 @@ Samples::
          usecs               : count     distribution
              0 -> 1          : 12       |****                                    |
 
-Tables: hist (agg = name of the map, or what the tool says that it traces with the heading; keys),
+Tables: hist (agg = name of the map or the heading, after what the tool says that it traces; keys),
 counters (grp bpftrace; name count, average, total, min, max where printed),
 profile_stacks. Clock: none (times such as `09:12:01` before a bcc histogram only number the samples, their day is not printed).
 Traps: a bucket is half open, `[256K, 512K)`, K = 1024; `[5]` holds the one value 5; bcc prints the last value of a bucket, so
@@ -45,6 +45,9 @@ COMMAND = r"^@[A-Za-z0-9_]*(?:\[.*\])? = .*\);"
 STACK_END = r"^[ \t]*(?:,[ \t]*(.*?))?\]:[ \t]+(-?[0-9]+)$"
 FRAME = r"^(?:[ \t]+(?:\S+\+0?x?[0-9a-f]+(?:[ \t].*)?|0x[0-9a-f]+.*|[A-Za-z_][\w:.<>~@$]*(?:\(.*\))?)|[A-Za-z_]\S*\+[0-9]+)$"
 TRACED = r"^[ \t]*Tracing (\S.*?)\.\.\."
+LABEL = r"^([A-Za-z][A-Za-z0-9 _-]{2,40}):$"
+"""Line of its own above a histogram that says of what it is, as modules of the kernel print it."""
+
 """Line in which a tool of bcc states what it measures."""
 FURNITURE = (
     rf"{COMMAND}|^Attaching [0-9]+ probes?\.\.\.|^\^C$|^Tracing .*(?:Hit |Ctrl-C).*$|^[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}$"
@@ -54,7 +57,7 @@ FORMATS = (
     Format(
         kind="dtrace",
         variant="bpftrace",
-        version="1",
+        version="2",
         systems=("linux",),
         tables=("hist", "counters", "profile_stacks"),
         man="bpftrace(8)",
@@ -64,7 +67,7 @@ FORMATS = (
     Format(
         kind="dtrace",
         variant="bcc",
-        version="1",
+        version="2",
         systems=("linux",),
         tables=("hist",),
         man="biolatency(8)",
@@ -107,9 +110,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         | text.str.contains(BCC_BUCKET)
         | text.str.contains(FURNITURE)
     )
-    open_stack = (
-        text.str.contains(BCC_HEAD) | text.str.contains(BCC_KEY) if state["variant"] == "bcc" else pl.lit(False)
-    )
+    open_stack = text.str.contains(rf"{BCC_HEAD}|{BCC_KEY}|{LABEL}") if state["variant"] == "bcc" else pl.lit(False)
     open_stack = open_stack | text.str.contains(STACK_HEAD) | text.str.contains(FRAME) | text.str.contains(STACK_END)
     for lines, _ in records(source, out, state, begins, open_stack | begins):
         out.read(lines.filter(text.str.contains(FURNITURE))["line_no"])
@@ -124,11 +125,14 @@ def parse(source: Source, out: Tables, state: State) -> State:
 def _maps(lines: pl.DataFrame, out: Tables, state: State) -> None:
     text = pl.col("line")
     heads = text.str.contains(MAP_HEAD)
+    # What a script says that it traces belongs to its map: `@usecs` alone does not tell of what.
+    what = text.str.extract(TRACED, 1).forward_fill().fill_null(pl.lit(state.get("what"), pl.String))
+    lines = lines.with_columns(what=what)
+    if len(lines):
+        state["what"] = lines["what"].item(-1)
+    named = pl.concat_str(["what", text.str.extract(MAP_HEAD, 1)], separator=" ", ignore_nulls=True)
     shaped = lines.with_columns(
-        agg=pl.when(heads)
-        .then(text.str.extract(MAP_HEAD, 1))
-        .forward_fill()
-        .fill_null(pl.lit(state.get("agg"), pl.String)),
+        agg=pl.when(heads).then(named).forward_fill().fill_null(pl.lit(state.get("agg"), pl.String)),
         key=pl.when(heads)
         .then(text.str.extract(MAP_HEAD, 2).fill_null(""))
         .forward_fill()
@@ -204,14 +208,16 @@ def _bcc(lines: pl.DataFrame, out: Tables, state: State) -> None:
     text = pl.col("line")
     heading = text.str.extract(BCC_HEAD, 1)
     key = text.str.extract(BCC_KEY, 1)
+    label = text.str.extract(LABEL, 1)
     known = pl.coalesce(key, pl.when(text.str.contains(FURNITURE)).then(pl.lit("")))
-    what = text.str.extract(TRACED, 1).forward_fill().fill_null(pl.lit(state.get("what"), pl.String))
+    what = pl.coalesce(text.str.extract(TRACED, 1), label).forward_fill()
+    what = what.fill_null(pl.lit(state.get("what"), pl.String))
     shaped = lines.with_columns(
         what=what,
         agg=pl.concat_str([what, heading], separator=" ", ignore_nulls=True).replace("", None),
         # A key stands before its heading and applies until the histogram ends.
         key=known.forward_fill().fill_null(pl.lit(state.get("key"), pl.String)),
-        head=heading.is_not_null() | key.is_not_null(),
+        head=heading.is_not_null() | key.is_not_null() | label.is_not_null(),
     ).with_columns(
         agg=pl.when(heading.is_not_null()).then("agg").forward_fill().fill_null(pl.lit(state.get("agg"), pl.String))
     )
