@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.frames import NAMED_FRAMES, bare, names_of
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
-from rules.signatures.signatures import Seen
+from rules.signatures.signatures import Seen, recognise
 
 OBSERVER = Observer(
     "system-reports",
@@ -89,6 +90,16 @@ LOST_MB = 100.0
 
 HEAP_MB, HEAP_PCT = 500.0, 75.0
 """Minimum size of a heap, and part of it that one function took, from which that function is who fills the memory."""
+
+OFF_LONG_S, WOKEN_S, STOLEN_S = 0.005, 0.001, 0.0005
+"""Minimum time with interrupts off: a tick lasts 1 to 10 ms; delay of a real-time thread: kernels for it stay below 0.1 ms; time
+that the firmware takes: the tracer's own bound is 10 us."""
+
+KERNEL_ADDRESS = len("0xffff000000000000")
+"""Length of an address of the kernel: those of programs begin with zeros, which are not printed."""
+
+LOCKED_S, LOCKED_EACH_S = 10.0, 0.01
+"""Minimum seconds that threads waited for one lock of a program, all together and each time."""
 
 A_FEW = 0.01
 """Minimum part of calls or packets that is worth a word."""
@@ -205,6 +216,18 @@ SAYS = {
     ),
     "sockets in SYN_SENT": Says("{value} sockets stand in {who}: nobody has answered", 20.0, share=0.3),
     "sockets in TIME_WAIT": Says("{value} sockets stand in {who}: ended, and kept for a while", 1_000.0, share=0.1),
+    "time with interrupts or preemption off": Says(
+        "The tracer {who} found a time of {value} in which nothing else could run on a processor", OFF_LONG_S, unit="s"
+    ),
+    "delay of a wake-up": Says("A thread began to run {value} late at worst ({who})", WOKEN_S, unit="s"),
+    "time that the hardware took": Says(
+        "The hardware or firmware took the processor away for {value} at worst ({who})", STOLEN_S, unit="s"
+    ),
+    "function of the kernel": Says("The function {who} of the kernel took {value}, and calls nobody", 0.1, unit="s"),
+    "pause of Java's collector": Says("Java's collector stopped the program for {value} in one pause", 1.0, unit="s"),
+    "cache line that processors fight for": Says(
+        "{value} of what processors took from another one's cache are of the line {who}", 30.0, unit="%"
+    ),
 }
 """By what is counted. Bounds: memory_pressure(1)."""
 
@@ -247,6 +270,7 @@ PARTS = {
     "memory of htop": (0.98, "Of {limit} bytes of memory, programs hold {used}"),
     "swap of htop": (FULL, "Of {limit} bytes of swap, {used} are in use"),
     "limit of z/OS UNIX": (FULL, "{who} is at {used}, its limit is {limit}"),
+    "old generation of Java": (0.98, "Of {limit} kB of Java's old generation ({who}), {used} are in use"),
 }
 """What is compared with its own limit or whole: the part from which it stands out, and the sentence. Bounds: a processor slows down a few
 degrees before its critical temperature; nfsstat(1M), more than 5 % of calls."""
@@ -260,6 +284,7 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in kept.collect(engine="streaming").iter_rows(named=True):
         found.setdefault((row["artifact_id"], row["cells"][0], row["cells"][1]), []).append(row)
+    yield from _stacks([r for (_, counter, _), same in found.items() if counter == "heaviest stack" for r in same])
     for (_, counter, who), same in found.items():
         if (sighting := _sighting(counter, who, same)) is not None:
             yield sighting
@@ -280,6 +305,10 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
         counter = OMVS
     if counter == "heap held":
         return _held(who, max(rows, key=lambda r: float(r["cells"][2])))
+    if counter == "waits for a lock of a program":
+        return _locked(rows)
+    if counter == "heaviest stack":
+        return None  # its frames are told together, see `_stacks`
     if counter in PARTS:
         return _against(counter, who, max(rows, key=_part))
     if counter == "lost on a link":
@@ -293,7 +322,11 @@ def _sighting(counter: str, who: str, rows: list[dict[str, Any]]) -> Sighting | 
             return None
         shown = f"{value:,.0f}" if says.unit in ("count", "", "MB") else figure(value, says.unit)
         headline, seen = says.sentence.format(who=who, value=shown), Seen(counter=_name(counter, who, value))
-        share = OUTRIGHT if seen["counter"] == "memory errors corrected again and again" else says.share
+        if counter == "cache line that processors fight for" and len(who) == KERNEL_ADDRESS:
+            seen = Seen(event="kernel-lock-waits-long")
+        if counter == "function of the kernel" and any(s.mechanism for s in recognise(stack=who)):
+            seen = Seen(stack=who)
+        share = OUTRIGHT if seen.get("counter") == "memory errors corrected again and again" else says.share
         return _made(row, counter, who, headline, value, says.unit, share, seen, len(rows))
     if counter == "bugcheck image":
         return _image(row, who)
@@ -366,6 +399,34 @@ def _held(who: str, row: dict[str, Any]) -> Sighting | None:
         return None
     words = f"{who} took {figure(part, '%')} of the {heap:,.0f} MB of the heap"
     return _made(row, "heap held", who, words, part, "%", part / 100.0, {"counter": "heap held"}, 1)
+
+
+def _locked(rows: list[dict[str, Any]]) -> Sighting | None:
+    """Return the lock of a program that its threads waited for longest."""
+    row = max(rows, key=lambda r: float(r["cells"][2]))
+    who, (waited, n) = row["cells"][1], (float(cell or 1) for cell in row["cells"][2:4])
+    if waited < LOCKED_S or waited < LOCKED_EACH_S * n:
+        return None
+    words = f"Threads waited {n:,.0f} times for a lock ({who}), {figure(waited, 's')} together"
+    return _made(row, "lock", who, words, waited, "s", OUTRIGHT, {"event": "user-lock-waits-long"}, int(n))
+
+
+def _stacks(rows: list[dict[str, Any]]) -> Iterable[Sighting]:
+    """Yield where the heaviest stack of a report ends: its frames in order, the innermost last."""
+    held: list[dict[str, Any]] = []
+    for row in [*sorted(rows, key=lambda r: (r["artifact_id"], r["line_no"])), None]:
+        if held and (row is None or float(row["cells"][3]) == 1.0):
+            leaf, whole = held[-1], float(held[0]["cells"][2])
+            frames = [bare(r["cells"][1]) for r in reversed(held)]
+            share = float(leaf["cells"][2]) / max(whole, 1.0)
+            words = f"{frames[0]} is where the heaviest stack ends, in {figure(100 * share, '%')} of its {whole:,.0f} samples"
+            seen = tuple(s for frame in frames[:NAMED_FRAMES] for s in names_of(frame))
+            yield replace(
+                _made(leaf, "stack", frames[0], words, 100 * share, "%", share, {}, 1), kind="standing", seen=seen
+            )
+            held = []
+        if row is not None:
+            held.append(row)
 
 
 def _link(who: str, row: dict[str, Any]) -> Sighting | None:

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from rules.observers import counted_calls, distributions, profile_weight, tool_tables, tracer_lists
+from rules.observers import counted_calls, distributions, profile_weight, system_reports, tool_tables, tracer_lists
 from rules.observers.observer import Sighting
 from rules.signatures.signatures import recognise
 from tests.rules.observers.of_text import told
@@ -65,6 +65,43 @@ SYSCALL                   COUNT
 sched_yield             {n}
 read                      11001
 """
+IRQSOFF = """# tracer: irqsoff
+#
+# irqsoff latency trace v1.1.5 on 5.10.0
+# latency: {us} us, #4/4, CPU#2 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)
+#    | task: shopd-212 (uid:0 nice:0 policy:0 rt_prio:0)
+#  => started at: till_watchdog
+"""
+HWLAT = """# tracer: hwlat
+           <...>-1711  [001] d...   671.412449: #1     inner/outer(us):   12/{us}    ts:1581527690.143962693 count:6
+"""
+GRAPH = """ 3)               |  do_sys_open() {{
+ 3)   1.201 us    |    getname();
+ 3) $ {us} us  |      {function}();
+ 3) $ 1915201 us  |  }}
+"""
+CYCLIC = "T: 0 ( 9210) P:80 I:1000 C: 100000 Min:      3 Act:    5 Avg:    6 Max:   {us}\n"
+FUTEX = "shopd[9282] lock 0x00bc7784 contended {n} times, {us} avg us\n"
+HEAP = """garbage-first heap   total 2097152K, used {used}K [0x0000000700000000, 0x0000000800000000)
+  region size 1024K, {young} young ({young_kb}K), 0 survivors (0K)
+"""
+JMAP = """PS Old Generation
+   capacity = 1048576000 (1000.0MB)
+   used     = {used} (999.0MB)
+   free     = 9 (0.0MB)
+   99.9% used
+"""
+CUT = " (concurrent mode failure): 90000K->{kb}K(91000K), {s} secs] 98000K->{kb}K(99000K), {s} secs] [Times: user=1.0 sys=0.2, real={s} secs]\n"
+C2C = """            Shared Data Cache Line Table
+#        ----------- Cacheline ----------    Total      Tot  ----- LLC Load Hitm -----
+# Index             Address  Node  PA cnt  records     Hitm    Total      Lcl      Rmt
+      0      {address}     0   12012   412013   {pct}%   102211    40110    62101
+"""
+SPINDUMP = """  Heaviest stack for the main thread of the target process:
+  71  start + 1 (libdyld.dylib + 5549)
+  71  main + 31 (Till + 1201)
+  71  {wait} + 10 (libsystem_kernel.dylib + 72002)
+"""
 
 
 def standing(module: ModuleType, text: str) -> list[tuple[str, str | None]]:
@@ -97,6 +134,62 @@ def _mechanism(sighting: Sighting) -> str | None:
         (tracer_lists, RETRANS.format(*["443"] * 4), [("198.51.100.9:443", "packet-loss")]),
         (tracer_lists, SYSCOUNT.format(n=340, us=18_122_104), [("fdatasync", "flush-wait")]),
         (tracer_lists, SYSCOUNT.format(n=340, us=122_104), []),
+        (
+            system_reports,
+            IRQSOFF.format(us=31_000),
+            [("time with interrupts or preemption off: irqsoff", "kernel-stall")],
+        ),
+        (system_reports, IRQSOFF.format(us=90), []),
+        (system_reports, HWLAT.format(us=2_900), [("time that the hardware took: hwlat", "kernel-stall")]),
+        (system_reports, HWLAT.format(us=19), []),
+        (
+            system_reports,
+            GRAPH.format(us=1_911_000, function="till_freeze"),
+            [("function of the kernel: till_freeze", "kernel-work")],
+        ),
+        (
+            system_reports,
+            GRAPH.format(us=1_911_000, function="jbd2_log_wait_commit"),
+            [("function of the kernel: jbd2_log_wait_commit", "journal-wait")],
+        ),
+        (system_reports, GRAPH.format(us=1_911, function="till_freeze"), []),
+        (system_reports, CYCLIC.format(us=21_000), [("delay of a wake-up: real-time thread 0", "kernel-stall")]),
+        (system_reports, CYCLIC.format(us=41), []),
+        (system_reports, FUTEX.format(n=90, us=400_000), [("lock: shopd[9282] 0x00bc7784", "lock-contention")]),
+        (system_reports, FUTEX.format(n=90, us=12), []),
+        (
+            system_reports,
+            HEAP.format(used=2_096_000, young=2, young_kb=2048),
+            [("old generation of Java: garbage-first heap", "heap-full")],
+        ),
+        (system_reports, HEAP.format(used=2_096_000, young=900, young_kb=921_600), []),
+        (
+            system_reports,
+            JMAP.format(used=1_047_900_000),
+            [("old generation of Java: PS Old Generation", "heap-full")],
+        ),
+        (
+            system_reports,
+            CUT.format(kb=89_000, s="12.5"),
+            [("pause of Java's collector: the collector", "garbage-collection")],
+        ),
+        (system_reports, CUT.format(kb=89_000, s="0.2"), []),
+        (
+            system_reports,
+            C2C.format(address="0x55d1fb1c0080", pct="61.20"),
+            [("cache line that processors fight for: 0x55d1fb1c0080", "lock-contention")],
+        ),
+        (
+            system_reports,
+            C2C.format(address="0xffff8d3a5b1f6c40", pct="61.20"),
+            [("cache line that processors fight for: 0xffff8d3a5b1f6c40", "kernel-lock")],
+        ),
+        (system_reports, C2C.format(address="0x55d1fb1c0080", pct="6.20"), []),
+        (
+            system_reports,
+            SPINDUMP.format(wait="__psynch_mutexwait"),
+            [("stack: __psynch_mutexwait", "lock-contention")],
+        ),
         (counted_calls, YIELDS.format(n=7_122_104), [("sched_yield", "busy-loop")]),
         (profile_weight, PERF_LOCK.format(total="5.08 m", mean="50.00 ms"), [("till_map", "kernel-lock")]),
     ],

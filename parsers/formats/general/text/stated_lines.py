@@ -20,6 +20,7 @@ from parsers.formats.general.text import (
     machine_lines,
     statement_lines,
     status_lines,
+    tracer_lines,
 )
 from parsers.formats.general.text.gates import ALL, DRIVER, MACHINE, STATUS
 
@@ -142,6 +143,7 @@ def stated(line: str, state: dict[str, Any], gates: int = ALL) -> list[Stated] |
     made = lock_lines.stated(line, state) if made is None else made
     made = machine_lines.stated(line, state, bool(gates & MACHINE)) if made is None else made
     made = heap_lines.stated(line, state) if made is None else made
+    made = tracer_lines.stated(line, state) if made is None else made
     return status_lines.stated(line, state) if made is None and gates & STATUS else made
 
 
