@@ -62,6 +62,20 @@ FREED_NOTHING = 0.99
 GO_PCT = 25.0
 """Minimum part of the processor time in percent: as much as marking takes if it never ends."""
 
+GO_MOST_PCT = 40.0
+"""Part of the time of all processors, idle ones too, from which the collector takes more than all the program: then it is most of
+what is computed, whatever part of the processors rests."""
+
+ASSISTED, ASSIST_S = 0.25, 0.5
+"""Minimum part of all processors' time in a collection that the program's own threads helped with it, as much as the collector's
+own workers take, and minimum seconds of that collection."""
+
+BUSY_MU = 0.3
+"""Maximum part of the time that V8 left to the program (mutator utilisation) from which its collector holds up the program."""
+
+FAILED_S = 0.1
+"""Minimum seconds of a pause in which the collector found no room to copy into."""
+
 GO_RUNS_PCT = 40.0
 """Minimum part of the time in percent in which a collection of Go runs: one that doubles its heap before the next rests most of it."""
 
@@ -75,6 +89,8 @@ CITED = 4
 """Maximum number of collections that are cited."""
 
 LONGEST_S = 86_400.0
+FELT_MOST = 0.5
+"""Share of what takes more than everything else that is computed."""
 
 _LINE = r"->.*(?:secs\]|ms(?:$| ))|\[GC pause .*, [0-9.]+ secs\]"
 """Lines that tell of sizes and a pause; the first line of G1's old report tells of the pause alone."""
@@ -93,10 +109,13 @@ _OLD = r"\[(?:ParOldGen|PSOldGen|CMS|Tenured): [0-9]+K->([0-9]+)K\(([0-9]+)K\)"
 _SECS = r".*, ([0-9]+[.][0-9]+) secs\]"
 _MS = r" ([0-9]+[.][0-9]+)ms$"
 _V8 = r"(?:Scavenge|Mark-[a-zA-Z]+) .*-> [0-9.]+ \([0-9.]+\) MB, ([0-9]+[.][0-9]+) / "
-_FULL = rf"\[Full GC|Pause Full|Mark-(?:sweep|Compact)|GCInspector\b.*\b{_BEAN_OLD}\b"
+_FULL = rf"\[Full GC|^[^\[]*\[(?:CMS|Tenured): |Pause Full|Mark-(?:sweep|Compact)|GCInspector\b.*\b{_BEAN_OLD}\b"
 _LARGE = r"(?:\[Full GC|Pause Full) \([^)]*Humongous"
 _NUMBER = r"GC\(([0-9]+)\)"
 _GO = r"^gc ([0-9]+) @([0-9]+[.][0-9]+)s ([0-9]+)%: "
+_GO_ASSIST = r"^gc ([0-9]+) @[0-9.]+s [0-9]+%: [0-9.]+[+]([0-9.]+)[+][0-9.]+ ms clock, [0-9.]+[+]([0-9.]+)/[0-9.]+/[0-9.]+[+][0-9.]+ ms cpu, .* ([0-9]+) P\b"
+_MU = r"\(average mu = ([01][.][0-9]+), current mu = [01][.][0-9]+\)"
+_FAILED = r"(?i)to-space (?:exhausted|overflow)|\(promotion failed\)|concurrent mode failure|evacuation failure"
 _GO_CLOCK = r"^gc [0-9]+ @[0-9]+[.][0-9]+s [0-9]+%: ([0-9.]+)[+]([0-9.]+)[+]([0-9.]+) ms clock"
 
 
@@ -113,9 +132,13 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     yield from _longest(rows, {line.artifact for s in stopped if not s.normal for line in s.lines})
     yield from _full(rows)
     yield from _large(case, rows)
+    yield from _failed(case)
+    yield from _v8(case)
     yield from _go(case)
+    yield from _go_assists(case)
     yield from _go_runs(case)
     yield from _sampled(case)
+    yield from _listed(case)
 
 
 def _pauses(case: CaseTables) -> pl.LazyFrame:
@@ -139,7 +162,7 @@ def _pauses(case: CaseTables) -> pl.LazyFrame:
     secs = text.str.extract(_SECS).cast(pl.Float64, strict=False)
     of_bean = pl.when(bean).then(text.str.extract(_BEAN_MS))
     ms = pl.coalesce(text.str.extract(_MS), text.str.extract(_V8), of_bean).cast(pl.Float64, strict=False) / 1e3
-    kind = text.str.contains(r"\[(?:Full )?GC|Pause |Mark-|Scavenge")
+    kind = text.str.contains(r"\[(?:Full )?GC|Pause |Mark-|Scavenge|\[(?:CMS|Tenured): [0-9]")
     columns = [*PLACE_COLUMNS, "line_no", "t_local", "text"]
     return (
         case.scan("logs", columns, (text.str.contains(_LINE) & kind) | bean)
@@ -355,10 +378,143 @@ def _go(case: CaseTables) -> Iterator[Sighting]:
             **place(row),
             against="what marking takes if it never ends",
             against_value=GO_PCT,
-            share=pct / 100,
+            share=max(pct / 100, FELT_MOST if pct >= GO_MOST_PCT else 0.0),
             n=row["n"],
             seen=({"counter": "gc_cpu_pct"},),
             normal=pct < GO_PCT,
+        )
+
+
+def _failed(case: CaseTables) -> Iterator[Sighting]:
+    """Yield collections that found no room to copy into (to-space exhausted, promotion failed), with their pauses.
+
+    The newer log states it in a line of its own, with the number of the collection whose pause another line has.
+    """
+    text = pl.col("text")
+    seconds = pl.coalesce(
+        text.str.extract(_SECS).cast(pl.Float64, strict=False),
+        text.str.extract(_MS).cast(pl.Float64, strict=False) / 1e3,
+    )
+    rows = case.scan(
+        "logs", [*PLACE_COLUMNS, "line_no", "t_local", "text"], text.str.contains(rf"{_FAILED}|{_NUMBER} Pause ")
+    )
+    held = (
+        rows.with_columns(
+            seconds.fill_null(0.0).alias("pause_s"),
+            text.str.extract(_NUMBER).alias("number"),
+            text.str.contains(_FAILED).alias("failed"),
+            text.str.extract(rf"({_FAILED.removeprefix('(?i)')})".replace("(?:", "(?i:", 1)).alias("how"),
+        )
+        .drop("text")
+        .collect(engine="streaming")
+        .sort("artifact_id", "line_no")
+    )
+    for _, of in held.group_by("artifact_id", maintain_order=True):
+        failed = of.filter("failed")
+        if failed.is_empty():
+            continue
+        numbers = failed["number"].drop_nulls().unique().to_list()
+        paused = of.filter(pl.col("failed") | pl.col("number").is_in(numbers))
+        stopped = float(paused["pause_s"].sum())
+        if stopped < FAILED_S:
+            continue
+        top = failed.row(0, named=True)
+        long = paused.sort("pause_s", descending=True).head(CITED)
+        yield Sighting(
+            "pause",
+            "a collection without room",
+            f"{failed.height:,} collections found no room to copy into, and stopped the program for {figure(stopped, 's')} together"
+            if failed.height > 1
+            else f"A collection found no room to copy into, and stopped the program for {figure(stopped, 's')}",
+            "gc_without_room_s",
+            stopped,
+            "s",
+            tuple(
+                Lines(top["artifact_id"], no, no, "a collection without room")
+                for no in sorted({*long["line_no"].to_list()[: CITED - 1], top["line_no"]})
+            ),
+            **place(top),
+            against="a pause that a person notices",
+            against_value=FAILED_S,
+            seconds=stopped,
+            of_s=stopped,
+            n=failed.height,
+            seen=({"counter": "gc_without_room_s"},),
+        )
+
+
+def _v8(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the part of the time that V8's collector took in the last full collection of each artifact, which its line states."""
+    text = pl.col("text")
+    last = (
+        case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], text.str.contains(_MU) & text.str.contains(r"Mark-"))
+        .with_columns(text.str.extract(_MU).cast(pl.Float64, strict=False).alias("mu"))
+        .group_by(PLACE_COLUMNS)
+        .agg(pl.len().alias("n"), pl.struct("line_no", "mu").top_k_by("line_no", 1))
+        .collect(engine="streaming")
+    )
+    for row in last.sort("artifact_id").iter_rows(named=True):
+        top = row["line_no"][0]
+        taken = 1.0 - min(1.0, top["mu"])
+        yield Sighting(
+            "pause",
+            "the collector of V8",
+            f"The collector of V8 took {figure(100 * taken, '%')} of the time around its last full collection (average mu = {top['mu']:.3f})",
+            "gc_stopped_pct",
+            100 * taken,
+            "%",
+            (Lines(row["artifact_id"], top["line_no"], top["line_no"], "the last full collection"),),
+            **place(row),
+            against="seven tenths of the time",
+            against_value=100 * (1 - BUSY_MU),
+            share=taken,
+            n=row["n"],
+            seen=({"counter": "gc_stopped_pct"},),
+            normal=top["mu"] > BUSY_MU,
+        )
+
+
+def _go_assists(case: CaseTables) -> Iterator[Sighting]:
+    """Yield collections of Go in which the program's own threads had to help, and so waited."""
+    text = pl.col("text")
+    found = text.str.extract_groups(_GO_ASSIST).struct
+    number = {
+        name: found.field(at).cast(pl.Float64, strict=False) for name, at in (("ms", "2"), ("help", "3"), ("of", "4"))
+    }
+    rows = (
+        case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], text.str.contains(_GO_ASSIST))
+        .with_columns(**number)
+        .filter((pl.col("ms") >= ASSIST_S * 1e3) & (pl.col("help") >= ASSISTED * pl.col("ms") * pl.col("of")))
+        .group_by(PLACE_COLUMNS)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("ms").sum().alias("sum_ms"),
+            pl.struct("line_no", "ms", "help", "of").top_k_by("ms", CITED).alias("worst"),
+        )
+        .collect(engine="streaming")
+    )
+    for row in rows.sort("artifact_id").iter_rows(named=True):
+        top = row["worst"][0]
+        part = min(1.0, top["help"] / (top["ms"] * top["of"]))
+        yield Sighting(
+            "pause",
+            "threads that help the collector of Go",
+            f"In a collection of Go that ran for {figure(top['ms'] / 1e3, 's')}, the program's own threads spent {figure(100 * part, '%')} of"
+            f" all processors on helping it (assists)",
+            "gc_assists_s",
+            top["ms"] / 1e3,
+            "s",
+            tuple(
+                Lines(row["artifact_id"], w["line_no"], w["line_no"], "a collection with assists")
+                for w in sorted(row["worst"], key=lambda w: w["line_no"])
+            ),
+            **place(row),
+            against="a quarter of the processors, as much as the collector's own workers take",
+            against_value=100 * ASSISTED,
+            seconds=row["sum_ms"] / 1e3,
+            of_s=row["sum_ms"] / 1e3,
+            n=row["n"],
+            seen=({"counter": "gc_assists_s"},),
         )
 
 
@@ -457,3 +613,38 @@ def _sampled(case: CaseTables) -> Iterator[Sighting]:
             seen=({"counter": "gc_heap_after_full_pct"},),
             normal=not full,
         )
+
+
+def _listed(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the part of the time in collections of a table with one row for each (GC::Profiler of Ruby)."""
+    heading, cells = pl.col("heading"), pl.col("cells")
+
+    def column(name: str) -> pl.Expr:
+        at = heading.list.eval(pl.element() == name).list.arg_max()
+        return cells.list.get(at).cast(pl.Float64, strict=False)
+
+    ours = heading.list.contains("GC Time(ms)") & heading.list.contains("Invoke Time(sec)")
+    made = (
+        case.scan(
+            "rows",
+            [*PLACE_COLUMNS, "table_no", "line_no", "heading", "cells"],
+            (ours & (heading.list.len() == cells.list.len())).fill_null(value=False),
+        )
+        .with_columns(column("GC Time(ms)").alias("ms"), column("Invoke Time(sec)").alias("at"))
+        .filter(pl.col("ms").is_between(0, LONGEST_S * 1e3) & pl.col("at").is_finite())
+        .group_by([*PLACE_COLUMNS, "table_no"])
+        .agg(
+            pl.len().alias("n"),
+            (pl.col("at").max() - pl.col("at").min()).alias("span"),
+            # The last one ends behind the span.
+            (pl.col("ms").sum() - pl.col("ms").sort_by("at").last()).alias("stopped_ms"),
+            pl.struct("line_no", "ms").top_k_by("ms", CITED).alias("worst"),
+        )
+        .filter((pl.col("n") >= LEAST) & (pl.col("span") > 0))
+        .collect(engine="streaming")
+    )
+    for row in made.sort("artifact_id", "table_no").iter_rows(named=True):
+        stopped = row["stopped_ms"] / 1e3
+        worst = [{"line_no": w["line_no"], "pause_s": w["ms"] / 1e3} for w in row["worst"]]
+        whole = {**row, "stopped_s": stopped, "fulls": 0, "worst": worst, "t_from": None, "t_to": None}
+        yield _share(whole, row["span"], min(1.0, stopped / row["span"]), "between the first and the last collection")

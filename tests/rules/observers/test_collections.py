@@ -163,8 +163,54 @@ def test_one_pause_of_many_seconds_is_told_though_the_rest_of_the_log_is_calm() 
 
 
 def test_the_first_line_of_the_old_report_of_g1_tells_its_pause() -> None:
-    (long,) = made((None, "[GC pause (G1 Evacuation Pause) (young) (to-space exhausted), 6.5012345 secs]"))
+    long, failed = made((None, "[GC pause (G1 Evacuation Pause) (young) (to-space exhausted), 6.5012345 secs]"))
     assert (long.value, long.t_from) == (6.5012345, None)
+    assert (failed.name, failed.value) == ("gc_without_room_s", 6.5012345)
+
+
+def test_a_collection_without_room_is_told_with_the_pause_of_its_number() -> None:
+    def of(ms: str) -> list[Sighting]:
+        lines = ["[info][gc] GC(71) To-space exhausted", UNIFIED.format(71, "Young (Normal)", 900, 700, 999, ms)]
+        return [s for s in made(*enumerate(lines)) if not s.normal]
+
+    (failed,) = of("410.000")
+    assert failed.headline == "A collection found no room to copy into, and stopped the program for 0.410 s"
+    assert recognise(**failed.seen[0])[0].mechanism == "garbage-collection"
+    assert of("41.000") == []
+
+
+def test_pauses_of_the_old_collectors_are_read_without_the_beginning_of_their_report() -> None:
+    cut = "[CMS: 90000K->{}K(91000K), 9.1 secs] 98000K->{}K(99000K), [Metaspace: 7K->7K(9K)], {} secs] [Times: user=9.1 real=9.9 secs]"
+    first, second = (made((1.0, cut.format(89000, 89000, pause))) for pause in ("9.9100000", "0.9100000"))
+    assert [s.name for s in first if not s.normal] == ["gc_pause_s"]
+    assert [s.name for s in second if not s.normal] == []
+
+
+def test_the_time_that_v8_leaves_to_the_program_is_read_of_one_line() -> None:
+    line = "Mark-sweep (reduce) 901.2 (950.1) -> 899.8 (949.9) MB, {} / 0.1 ms  (average mu = {}, current mu = 0.900) allocation failure"
+    (taken,) = (s for s in made((1.0, line.format("811.2", "0.090"))) if not s.normal)
+    assert (round(taken.value), taken.share) == (91, pytest.approx(0.91))
+    assert [s for s in made((1.0, line.format("1.2", "0.990"))) if not s.normal] == []
+
+
+def test_threads_that_have_to_help_the_collector_of_go_wait_for_it() -> None:
+    line = "gc 91 @943.925s 9%: 4.9+{}+0.54 ms clock, 93+{}/753/408+26 ms cpu, 189->508->319 MB, 509 MB goal, 8 P"
+    (helps,) = (s for s in made((943.9, line.format(1397, 4310))) if not s.normal)
+    assert (helps.name, helps.value, helps.seconds) == ("gc_assists_s", 1.397, 1.397)
+    assert recognise(**helps.seen[0])[0].mechanism == "garbage-collection"
+    assert [s for s in made((943.9, line.format(1397, 1310))) if not s.normal] == []
+
+
+def test_the_list_of_collections_of_ruby_is_read() -> None:
+    heading = ["Index", "Invoke Time(sec)", "Use Size(byte)", "Total Size(byte)", "Total Object", "GC Time(ms)"]
+
+    def of(ms: float) -> Sighting:
+        cells = [[str(n), str(7.0 + n), "9", "9", "9", str(ms)] for n in range(5)]
+        rows = [{"table_no": 1, "line_no": n, "heading": heading, "cells": c} for n, c in enumerate(cells, 2)]
+        return next(iter(observe(Case.of_tables({"rows": rows}))))
+
+    assert (of(410.0).value, of(410.0).normal) == (pytest.approx(41.0), False)
+    assert of(41.0).normal
 
 
 def test_what_a_server_logs_of_its_collectors_is_read() -> None:
