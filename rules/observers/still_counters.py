@@ -81,6 +81,9 @@ BYTES = r"(?i)bytes|octets"
 OF_WORK = r"per (?!sec)"
 """Items of rates per transaction, execution or call, which are none in time."""
 
+OF_PROCESSOR = "perf_stat"
+"""Beginning of the groups of events of processors; their derived values (`89 % of all cache refs`) are no rates in time."""
+
 SMALL = 0.001
 """Share of the traffic of its group below which a counter's move is normal."""
 
@@ -187,6 +190,8 @@ def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
             or "pressure" in row["name"]
         ):
             continue  # pressure is a measure of its own, and its total only ever rises
+        if str(row["grp"] or "").startswith(OF_PROCESSOR):
+            continue  # misses and faults are the work of a processor: `processor_events` compares them with it
         if row["mode"] == "rate" and re.match(OF_WORK, row["item"] or ""):
             continue  # its rate in time is told
         moved = row["moved"] if row["n_flows"] else None

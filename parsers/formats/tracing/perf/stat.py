@@ -71,6 +71,12 @@ FORMAT = Format(
     clocks=("none", "trace-relative"),
     own=rf"{BANNER}|{ENDED}|{COLUMNS}|^[ \t]*{VALUE}[ \t]+(?:msec[ \t]+)?[a-z][A-Za-z0-9_:.-]*[ \t]+#[ \t]|^[ \t]*<not (?:counted|supported)>[ ,;]",
 )
+_CUT = re.compile(
+    r"[ \t]{2,40}[0-9][0-9,.]{0,30}[ \t]+(?:task-clock|cpu-clock|context-switches|cpu-migrations|(?:page|major|minor)-faults|cycles|instructions"
+    r"|branches|branch-misses|cache-(?:references|misses)|(?:L1-[di]cache|LLC|dTLB|iTLB)-(?:load|store)(?:s|-misses))\b"
+)
+"""A row of an excerpt without its banner and without derived values."""
+
 _EVENTS = ("task-clock", "cpu-clock", "context-switches", "page-faults", "cycles", "instructions", "<not supported>")
 
 
@@ -88,7 +94,8 @@ def claim(head: Head) -> Claim | None:
     filled = len(first)
     if rows and len(rows) * 10 >= filled * 9:
         return Claim(0.9, f"{len(rows)} lines of perf stat -x", "stat")
-    plain = [x for x in first if ("#" in x or "<not" in x) and re.match(ROW, x)]
+    # Behind its number, an event of this shape has a derived value, or is one that nothing else counts by that name.
+    plain = [x for x in first if ("#" in x or "<not" in x or _CUT.match(x)) and re.match(ROW, x)]
     if len(plain) >= 2 and len(plain) * 2 >= filled:
         return Claim(0.8, f"{len(plain)} counters of perf stat", "stat")
     return None
