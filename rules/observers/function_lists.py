@@ -27,6 +27,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.frames import names_of
+from rules.observers.kindred import kindred
 from rules.observers.observer import CONTEXT, FELT_S, Lines, Observer, Sighting, figure, place
 from rules.observers.profile_weight import OWNS, OWNS_BELOW, PASSES_ON
 from rules.signatures.signatures import Seen, recognise
@@ -478,7 +479,7 @@ def _same_work(rows: Sequence[dict[str, Any]], of: str) -> Iterator[Sighting]:
         found = next((s for one in seen for s in recognise(**one) if s.mechanism), None)
         if found is not None and found.mechanism is not None:
             works.setdefault(found.mechanism, []).append((row, seen, found.strength == "mechanism"))
-    for held in works.values():
+    for held in (*works.values(), *kindred(works)):
         own = sum(_number(row["cells"][1]) for row, _, _ in held)
         below = max((p for row, _, _ in held if (p := _number(row["cells"][4])) < 100 * PASSES_ON), default=0.0)
         pct = min(100.0, max(own, below))

@@ -36,6 +36,7 @@ from rules.observers.frames import (
     names_of,
     names_of_leaf,
 )
+from rules.observers.kindred import kindred
 from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure, lines_of, place
 from rules.signatures.signatures import Seen, Signature
 
@@ -238,9 +239,14 @@ def _same_work(rows: Sequence[Mapping[str, Any]]) -> Iterator[Sighting]:
         found = known(names_of_leaf(row["symbol"], row["kernel"])) if named(row["symbol"]) else None
         if found is not None and found.mechanism is not None:
             works.setdefault(found.mechanism, []).append((row, found))
-    for held in works.values():
+    for held in (*works.values(), *kindred(works)):
         pct = sum(row["pct"] for row, _ in held)
-        if len(held) < SEVERAL or base <= 0 or pct < MORE * held[0][0]["pct"] or pct < 100 * LEAST_WORK:
+        if (
+            len(held) < SEVERAL
+            or base <= 0
+            or pct < MORE * max(row["pct"] for row, _ in held)
+            or pct < 100 * LEAST_WORK
+        ):
             continue
         first = held[0][0]
         outright = [(row, found) for row, found in held if found.strength == "mechanism"]

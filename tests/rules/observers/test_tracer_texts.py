@@ -6,7 +6,16 @@ from types import ModuleType
 
 import pytest
 
-from rules.observers import counted_calls, distributions, profile_weight, system_reports, tool_tables, tracer_lists
+from rules.observers import (
+    counted_calls,
+    distributions,
+    function_lists,
+    profile_weight,
+    standing_still,
+    system_reports,
+    tool_tables,
+    tracer_lists,
+)
 from rules.observers.observer import Sighting
 from rules.signatures.signatures import recognise
 from tests.rules.observers.of_text import told
@@ -102,6 +111,19 @@ SPINDUMP = """  Heaviest stack for the main thread of the target process:
   71  main + 31 (Till + 1201)
   71  {wait} + 10 (libsystem_kernel.dylib + 72002)
 """
+PPROF = """Showing nodes accounting for 41.20s, 82.40% of 50s total
+      flat  flat%   sum%        cum   cum%
+     {mark}.00s {mark2}.00% 14.00%     9.20s 18.40%  runtime.scanobject
+     5.20s 10.40% 30.60%      5.90s 11.80%  runtime.greyobject
+     7.10s 14.20% 40.80%      9.20s 18.40%  runtime.mallocgc
+     5.10s 10.20% 49.00%      5.10s 10.20%  runtime.memclrNoHeapPointers
+"""
+PY_SPY = """Process 911: python3 till.py
+Python v3.8.10 (/usr/bin/python3.8)
+
+""" + "".join(
+    f'Thread 91{n} (idle): "Thread-{n}"\n    {{leaf}} (threading.py:1048)\n    reserve (till.py:41)\n' for n in range(4)
+)
 
 
 def standing(module: ModuleType, text: str) -> list[tuple[str, str | None]]:
@@ -190,9 +212,16 @@ def _mechanism(sighting: Sighting) -> str | None:
             SPINDUMP.format(wait="__psynch_mutexwait"),
             [("stack: __psynch_mutexwait", "lock-contention")],
         ),
+        (standing_still, PY_SPY.format(leaf="acquire"), [("acquire (threading.py)", "lock-contention")]),
         (counted_calls, YIELDS.format(n=7_122_104), [("sched_yield", "busy-loop")]),
         (profile_weight, PERF_LOCK.format(total="5.08 m", mean="50.00 ms"), [("till_map", "kernel-lock")]),
     ],
 )
 def test_what_stands_out_is_named(module: ModuleType, text: str, expected: list[tuple[str, str | None]]) -> None:
     assert standing(module, text) == expected
+
+
+def test_allocating_and_collecting_add_up() -> None:
+    """Neither has half of the profile; what they have together is told beside each."""
+    (both,) = (s for s in told(function_lists, PPROF.format(mark=7, mark2=14)) if s.n == 3)
+    assert (both.kind, both.value, _mechanism(both)) == ("work", pytest.approx(38.6), "garbage-collection")
