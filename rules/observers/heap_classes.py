@@ -2,6 +2,7 @@
 
 Standing out: a class with a third of the bytes that the list names, told with the largest class of the program's own below the
 run-time's buffers and strings; a class that has grown by half and by 10 MB between the first and the last list of one artifact.
+Objects of the program that hold half of a large heap themselves, or by arrays of the run-time that are as many, are what it keeps.
 Normal: less; the largest class is kept as a measure.
 Worked example: `2:  8801234  422459232  com.acme.web.SessionEntry` and an hour later 844859232: it holds twice as much.
 Cost: the first `MOST_ROWS` rows of such lists of each artifact. Source: jmap(1), -histo; .NET documentation, SOS debugging extension,
@@ -41,6 +42,12 @@ GROWN = 1.5
 GROWN_B = 10e6
 """Minimum bytes by which it has grown."""
 
+HEAP_B, OBJECTS = 1e9, 10_000
+"""Minimum bytes of a list, and number of objects of a class, that a program keeps beyond what it is built of."""
+
+HALF, PAIRED = 0.5, 0.75
+"""Minimum part of the bytes of what is kept; minimum ratio of the numbers of two classes that go together."""
+
 OF_RUNTIME = r"^(?:\[|java\.|javax\.|jdk\.|sun\.|com\.sun\.|System\.|Microsoft\.|Free$|<)"
 """Classes of the run-time itself: what the program keeps is behind them."""
 
@@ -76,8 +83,11 @@ def _largest(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
     whole = sum(r["bytes"] for r in rows)
     order = sorted(rows, key=lambda r: -r["bytes"])
     own = next((r for r in order if not r["of_runtime"]), None)
+    kept = own if own is not None and _keeps(own, order[0], whole) else None
     for row in [order[0], *([own] if own is not None and own is not order[0] else [])]:
         share = row["bytes"] / whole
+        # The arrays belong to the objects of the program that are as many.
+        of = row is kept or (row is order[0] and kept is not None)
         yield Sighting(
             "heap",
             row["name"],
@@ -93,8 +103,19 @@ def _largest(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
             against_value=LARGE * whole / 1e6,
             share=share,
             n=int(row["objects"]),
+            seen=({"event": "heap-kept-by-program"},) if of else (),
             normal=order[0]["bytes"] < LARGE * whole,
         )
+
+
+def _keeps(own: dict[str, Any], top: dict[str, Any], whole: float) -> bool:
+    """Return whether objects of the program hold a large heap: by their own bytes, or by the arrays that go with them."""
+    if whole < HEAP_B or own["objects"] < OBJECTS:
+        return False
+    if own["bytes"] >= HALF * whole:
+        return True
+    paired = PAIRED <= own["objects"] / max(top["objects"], 1.0) <= 1 / PAIRED
+    return bool(top["of_runtime"] and paired and top["bytes"] >= HALF * whole)
 
 
 def _grown(first: list[dict[str, Any]], last: list[dict[str, Any]]) -> Iterator[Sighting]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rules.case.case import Case
+from rules.observers import heap_classes
 from rules.observers.heap_classes import observe
 from rules.observers.observer import Sighting
 from rules.signatures.signatures import recognise
+from tests.rules.observers.of_text import told
 
 JAVA = ["num", "#instances", "#bytes", "class name"]
 
@@ -59,3 +63,24 @@ def test_a_heap_of_many_small_classes_is_normal() -> None:
     (one,) = made(even)
     assert one.normal
     assert [s.kind for s in made(even, even)] == ["heap"]
+
+
+LIST = """ num     #instances         #bytes  class name (module)
+-------------------------------------------------------
+{cut}   1:      {arrays}     {bytes}  [B (java.base@11)
+   2:       912011      21888264  shop.till.Receipt
+   3:        12011         88264  java.lang.Class (java.base@11)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arrays", "size", "kept"),
+    [(1_012_011, 4_812_011_220, True), (91_012_011, 4_812_011_220, False), (1_012_011, 412_011_220, False)],
+)
+def test_arrays_that_are_as_many_as_objects_of_the_program_are_its_own(arrays: int, size: int, kept: bool) -> None:
+    """Rows of classes are none of /proc/interrupts, also without the heading of the list."""
+    text = LIST.format(cut="", arrays=arrays, bytes=size)
+    for one in (text, "\n".join(text.splitlines()[2:])):
+        found = [s for s in told(heap_classes, one) if s.kind == "heap"]
+        assert [s.subject for s in found] == ["[B", "shop.till.Receipt"]
+        assert [bool(s.seen) for s in found] == [kept, kept]

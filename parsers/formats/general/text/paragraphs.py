@@ -796,8 +796,8 @@ class Paragraphs:
 
     def _is_counted(self, no: int, line: str) -> bool:
         """Read counters of /proc, a packet filter, a packet queue or a store; return whether the line is of them."""
-        if self.state.get("advice"):
-            return False
+        if self.state.get("advice") or (":" in line[:12] and profile_lists.headless(line)):
+            return False  # a row of a list of classes begins as one of /proc/interrupts does
         of_filter: State = self.state.setdefault("filter", {})
         ruled = filtered(line, of_filter)
         if ruled is None:
