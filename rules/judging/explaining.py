@@ -305,7 +305,8 @@ def _of_listing(rows: Sequence[Row]) -> float:
 def _apart(rows: Sequence[Row]) -> list[Row]:
     """Return the rows, longest first, without those that cite lines of a longer one: their seconds are the same."""
     made: list[Row] = []
-    for row in sorted(rows, key=lambda r: -r["seconds"]):
+    # Of two that tell the same time of one line, the one that knows of how much comes first.
+    for row in sorted(rows, key=lambda r: (-round(r["seconds"], 3), r["of_s"] is None)):
         if not any(_same_lines(row, other) for other in made):
             made.append(row)
     return made

@@ -60,6 +60,9 @@ RUNS = 0.5
 LIVED_S = 10.0
 """Minimum age of a thread, in seconds, whose part on a processor says anything: starting takes some."""
 
+AT_LOCKS = ("lock-contention", "allocator", "kernel-lock")
+"""Mechanisms of functions that wait for a lock, whoever calls them."""
+
 CONVOY = 3
 """Minimum number of threads that wait for one lock in a whole dump: one or two may wait in passing."""
 
@@ -480,6 +483,7 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
     for thread in stand:
         groups.setdefault(thread.place, []).append(thread)
     counted = [(sum(_count(held).values()), where, held) for where, held in groups.items()]
+    yield from _same_end(groups, of)
     # The holder of a lock that others wait for only briefly is at work, and would be among these threads.
     nobody_works = all(t.waits_for_lock for t in stand)
     for n, where, held in sorted(counted, key=lambda x: (-x[0], _pressing(x[2])))[:MOST]:
@@ -512,6 +516,35 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
                 *_says(first, waited, sure=chosen or n >= CONVOY or again > 1 or nobody_works, chosen=chosen),
                 *first.names(),
             ),
+        )
+
+
+def _same_end(groups: Mapping[tuple[str, ...], list[Thread]], of: int) -> Iterator[Sighting]:
+    """Yield a wait for a lock in which threads end that came to it by several ways, if no way has most of them."""
+    ends: dict[str, list[Thread]] = {}
+    for where, held in groups.items():
+        if _mechanism(where[0]) in AT_LOCKS:
+            ends.setdefault(where[0], []).extend(held)
+    for end, held in ends.items():
+        n = sum(_count(held).values())
+        ways = [where for where in groups if where[0] == end]
+        if n < CONVOY or n * 2 < of or len(ways) < 2 or any(sum(_count(groups[w]).values()) * 2 > n for w in ways):
+            continue
+        first = held[0]
+        yield Sighting(
+            kind="standing",
+            subject=f"{end} by {len(ways):,} ways",
+            headline=f"{n:,} of {of:,} threads stand in {end}, to which {len(ways):,} ways lead",
+            name="threads_count",
+            value=float(n),
+            unit="count",
+            lines=_cited(held),
+            **place(first.row),
+            against="threads that are not idle",
+            against_value=float(of),
+            share=n / of,
+            n=n,
+            seen=names_of(end),
         )
 
 

@@ -124,6 +124,10 @@ Python v3.8.10 (/usr/bin/python3.8)
 """ + "".join(
     f'Thread 91{n} (idle): "Thread-{n}"\n    {{leaf}} (threading.py:1048)\n    reserve (till.py:41)\n' for n in range(4)
 )
+GDB = "".join(
+    f"Thread {n} (Thread 0x7f1{n} (LWP 81{n})):\n#0  {{leaf}} () at x.S:95\n#1  0x00007f in {way} () from /lib64/libtill.so\n#2  0x41 in till_{n} ()\n"
+    for n, way in enumerate(("put_row", "drop_row", "find_row", "put_row"), 10)
+)
 
 
 def standing(module: ModuleType, text: str) -> list[tuple[str, str | None]]:
@@ -211,6 +215,12 @@ def _mechanism(sighting: Sighting) -> str | None:
             system_reports,
             SPINDUMP.format(wait="__psynch_mutexwait"),
             [("stack: __psynch_mutexwait", "lock-contention")],
+        ),
+        (
+            standing_still,
+            GDB.format(leaf="__lll_lock_wait_private"),
+            [("__lll_lock_wait_private by 4 ways", "lock-contention")]
+            + [("__lll_lock_wait_private", "lock-contention")] * 4,
         ),
         (standing_still, PY_SPY.format(leaf="acquire"), [("acquire (threading.py)", "lock-contention")]),
         (counted_calls, YIELDS.format(n=7_122_104), [("sched_yield", "busy-loop")]),
