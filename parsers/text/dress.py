@@ -66,6 +66,9 @@ class Step:
     times: int = 1
 
 
+HOST = r"^(?:[A-Za-z][A-Za-z0-9.-]{1,62}: ?|\[[A-Za-z][A-Za-z0-9.-]{1,62}\] (?:out: ?)?)"
+"""The name of a host that a tool for many hosts sets in front of each line (pdsh, parallel-ssh, Fabric)."""
+
 STEPS: dict[str, Step] = {
     "bom": Step("byte order marks", (("\ufeff", ""),)),
     "escapes": Step(
@@ -104,6 +107,7 @@ STEPS: dict[str, Step] = {
     "bars": Step("bars in front", ((r"^(?: ?[|¦│])+ ?", ""),)),
     "services": Step("names of a service in front", ((r"^[A-Za-z][A-Za-z0-9_.-]*[-_][0-9]+ +\| ?", ""),)),
     "service": Step("the name of a service in front", ((r"^[A-Za-z][A-Za-z0-9_.-]{0,62} +\| ?", ""),)),
+    "host": Step("the name of a host in front", ((HOST, ""),)),
     "wiki": Step(
         "cells of a wiki table",
         (
@@ -123,7 +127,19 @@ _INDENT = "indent "
 SURE = ("bom", "escapes", "backspaces", "blanks", "invisible", "typography")
 """Steps that remove single characters; no tool writes these characters."""
 
-_PREFIXES = ("logged", "mail", "bars", "services", "service", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
+_PREFIXES = (
+    "logged",
+    "mail",
+    "bars",
+    "services",
+    "service",
+    "host",
+    "wiki",
+    "numbers:",
+    "numbers|",
+    "numbers\t",
+    "numbers ",
+)
 _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.M) for name in (*SURE, "entities")}
 _FRONT = {
     name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
@@ -204,6 +220,8 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
         yield "services", named == 1 and len(filled) > FEW_NAMED  # docker compose logs
     elif named == 1 and _worn("service", filled, 1.0):
         yield "service", False  # of a container whose name is set
+    if (front := _FRONT["host"].match(filled[0])) and len(filled) > 1 and all(x.startswith(front[0]) for x in filled):
+        yield "host", False
     if _worn("wiki", filled, MOST):
         yield "wiki", False
     if _worn("bars", filled, NEARLY_ALL) and sum(line.rstrip().endswith("|") for line in filled) * 2 < len(filled):

@@ -73,6 +73,9 @@ OWNS_LOCK = 0.1
 LEAST_SAMPLES = 10.0
 """Minimum number of samples of a profile: of fewer, a tenth is chance."""
 
+COUNTED_STACKS = 1_000.0
+"""Minimum count of the only stack of an excerpt: people paste the last stack of an aggregation, which is its largest."""
+
 CALLERS = 4
 """Maximum number of frames, leaf first, that name what a sample on the processor does."""
 
@@ -415,8 +418,9 @@ def _stacks(case: CaseTables) -> Iterator[Sighting]:
         # A piece of a call graph in percent is a part of the whole profile.
         sum_of_all = max(whole["whole"], 100.0) if whole["unit"] == "pct" else whole["whole"]
         base = sum_of_all - whole["idle_weight"]
-        # One stack is an example that somebody printed, unless it is the only path of a call tree.
-        if base <= 0 or not math.isfinite(base) or (whole["stacks"] < 2 and not whole["tree"]):
+        # One stack is an example that somebody printed, unless it is the only path of a call tree, or was counted again and again.
+        counted = whole["unit"] == "count" and base >= COUNTED_STACKS
+        if base <= 0 or not math.isfinite(base) or (whole["stacks"] < 2 and not whole["tree"] and not counted):
             continue
         if whole["unit"] in (None, "samples") and base < LEAST_SAMPLES:
             continue

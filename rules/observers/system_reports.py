@@ -224,7 +224,10 @@ SAYS = {
         "The hardware or firmware took the processor away for {value} at worst ({who})", STOLEN_S, unit="s"
     ),
     "function of the kernel": Says("The function {who} of the kernel took {value}, and calls nobody", 0.1, unit="s"),
-    "pause of Java's collector": Says("Java's collector stopped the program for {value} in one pause", 1.0, unit="s"),
+    "pause of a collector": Says(
+        "The collector of the run-time stopped the program for {value} in one pause", 1.0, unit="s"
+    ),
+    "time paused for collections": Says("{value} of the time the program stood still for collections", 20.0, unit="%"),
     "cache line that processors fight for": Says(
         "{value} of what processors took from another one's cache are of the line {who}", 30.0, unit="%"
     ),

@@ -67,7 +67,7 @@ def test_a_dressed_sample_gives_the_same_kind_and_rows(path, way):
         assert before[name].equals(after[name]), name
 
 
-PREFIXES = {"mail", "bars", "services", "service", "wiki", "numbers:", "numbers|", "numbers\t", "numbers "}
+PREFIXES = {"mail", "bars", "services", "service", "host", "wiki", "numbers:", "numbers|", "numbers\t", "numbers "}
 
 
 SET_IN = {
@@ -101,6 +101,8 @@ def test_undressed_text_is_not_taken_for_dressed(path):
         ("| ab", ("bars",), "ab"),
         ("shop-db-1  | ab", ("services",), "ab"),
         ("web_2 |", ("services",), ""),
+        ("shop3:   r b w", ("host",), "  r b w"),
+        ("[db-1] out: r b w", ("host",), "r b w"),
         ("orders | 12 | 7", ("services",), "orders | 12 | 7"),
         ("|| r || b || w ||", ("wiki",), "r  b  w"),
         ("| 0 | 1 | 2 |", ("wiki",), "0  1  2"),

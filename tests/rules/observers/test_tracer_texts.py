@@ -128,6 +128,10 @@ GDB = "".join(
     f"Thread {n} (Thread 0x7f1{n} (LWP 81{n})):\n#0  {{leaf}} () at x.S:95\n#1  0x00007f in {way} () from /lib64/libtill.so\n#2  0x41 in till_{n} ()\n"
     for n, way in enumerate(("put_row", "drop_row", "find_row", "put_row"), 10)
 )
+STOPPED = "Total time for which application threads were stopped: {s} seconds, Stopping threads took: 0.001 seconds\n"
+J9 = '<exclusive-end id="71" timestamp="2031-02-01T10:12:01.201" durationms="{ms}" />\n'
+PYTHON = "gc: collecting generation 2...\ngc: done, 0 unreachable, 0 uncollectable, {s}s elapsed\n"
+PERFVIEW = "Total GC Pause: 71,201.4 msec\n% Time paused for Garbage Collection: {pct}%\n"
 
 
 def standing(module: ModuleType, text: str) -> list[tuple[str, str | None]]:
@@ -197,9 +201,19 @@ def _mechanism(sighting: Sighting) -> str | None:
         (
             system_reports,
             CUT.format(kb=89_000, s="12.5"),
-            [("pause of Java's collector: the collector", "garbage-collection")],
+            [("pause of a collector: the collector", "garbage-collection")],
         ),
         (system_reports, CUT.format(kb=89_000, s="0.2"), []),
+        (system_reports, STOPPED.format(s="7.1"), [("pause of a collector: all threads", "garbage-collection")]),
+        (system_reports, STOPPED.format(s="0.01"), []),
+        (system_reports, J9.format(ms="7100.5"), [("pause of a collector: all threads", "garbage-collection")]),
+        (system_reports, PYTHON.format(s="7.1"), [("pause of a collector: Python", "garbage-collection")]),
+        (
+            system_reports,
+            PERFVIEW.format(pct="61.2"),
+            [("time paused for collections: the program", "garbage-collection")],
+        ),
+        (system_reports, PERFVIEW.format(pct="2.2"), []),
         (
             system_reports,
             C2C.format(address="0x55d1fb1c0080", pct="61.20"),

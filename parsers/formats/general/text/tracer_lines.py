@@ -20,11 +20,12 @@ OFF, WOKEN, STOLEN, SLOW = (
     "time that the hardware took",
     "function of the kernel",
 )
+PAUSED = "time paused for collections"
 LOCK, LINE, HELD, PAUSE, STANDS = (
     "waits for a lock of a program",
     "cache line that processors fight for",
     "old generation of Java",
-    "pause of Java's collector",
+    "pause of a collector",
     "heaviest stack",
 )
 
@@ -65,6 +66,14 @@ _CUT_PAUSE = re.compile(
     r"(?: \([^()]{1,40}\))?): [0-9]{1,15}K->[0-9]{1,15}K\([0-9]{1,15}K\).{0,300}"
     r"\[Times: user=[0-9.]{1,12} sys=[0-9.]{1,12}, real=(?P<s>[0-9.]{1,12}) secs\][ \t]*"
 )
+_STOPPED = re.compile(
+    r"Total time for which application threads were stopped: (?P<s>[0-9]{1,6}\.[0-9]{1,9}) seconds(?:, Stopping threads took: [0-9.]{1,16} seconds)?[ \t]*"
+)
+_OF_J9 = re.compile(r"<exclusive-end .{0,200}\bdurationms=\"(?P<ms>[0-9]{1,9}(?:\.[0-9]{1,6})?)\".*")
+_OF_PYTHON = re.compile(
+    r"gc: done, [0-9]{1,12} unreachable, [0-9]{1,12} uncollectable, (?P<s>[0-9]{1,6}\.[0-9]{1,9})s elapsed\.?[ \t]*"
+)
+_PAUSED = re.compile(r"[ \t]*% Time paused for Garbage Collection:[ \t]*(?P<pct>[0-9]{1,3}(?:\.[0-9]{1,3})?)%?[ \t]*")
 _HEAVIEST = re.compile(r"[ \t]*Heaviest stack for the .{1,80}:[ \t]*")
 _FRAME = re.compile(
     r"[ \t*]*(?P<n>[0-9]{1,9})[ \t]+(?P<fn>\S.{0,200}?) \+ [0-9]{1,12}(?: \(.{1,120}\))?(?: \[0x[0-9a-f]+\])?[ \t]*"
@@ -111,7 +120,20 @@ def stated(line: str, state: dict[str, Any]) -> list[Stated] | None:
         return []
     if ") " in line[:30] and "|" in line[:60] and line.lstrip(" \t")[:1].isdigit():
         return _of_graph(line, state)
-    return _of_java(line, state)
+    return _of_pauses(line) or _of_java(line, state)
+
+
+def _of_pauses(line: str) -> list[Stated] | None:
+    """Return the pause of a run-time that a line of its own tells; None for any other line."""
+    if line.startswith("Total time for which") and (found := _STOPPED.fullmatch(line)):
+        return [(PAUSE, "all threads", float(found["s"]), None)]
+    if line.startswith("<exclusive-end") and (found := _OF_J9.fullmatch(line)):
+        return [(PAUSE, "all threads", float(found["ms"]) / 1e3, None)]
+    if line.startswith("gc: done") and (found := _OF_PYTHON.fullmatch(line)):
+        return [(PAUSE, "Python", float(found["s"]), None)]
+    if "Time paused for" in line and (found := _PAUSED.fullmatch(line)):
+        return [(PAUSED, "the program", float(found["pct"]), None)]
+    return None
 
 
 def _of_comments(line: str, state: dict[str, Any]) -> list[Stated] | None:
