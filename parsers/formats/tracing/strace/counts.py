@@ -41,6 +41,25 @@ def is_header(text: str) -> bool:
     )
 
 
+_CUT_TITLES = ("% time", "seconds", "usecs/call", "calls", "errors", "syscall")
+_CUT = re.compile(
+    r"[ \t]*[0-9]{1,3}[.,][0-9]{2}[ \t]+[0-9]{1,9}[.,][0-9]{6}[ \t]+[0-9]{1,12}[ \t]+[0-9]{1,15}(?:[ \t]+[0-9]{1,15})?[ \t]+"
+    r"(?:futex|p?read(?:64|v)?|p?write(?:64|v)?|f(?:data)?sync|(?:new)?f?statx?(?:at)?|open(?:at)?|close|poll|ppoll|p?select6?|epoll_p?wait"
+    r"|connect|accept4?|recv(?:from|m?msg)|send(?:to|m?msg)|ioctl|mmap|munmap|brk|mprotect|madvise|wait4|nanosleep|clock_nanosleep|lseek|fcntl|getdents(?:64)?"
+    r"|sched_yield|restart_syscall|io_getevents|rt_sigprocmask)[ \t]*"
+)
+"""A row whose name is that of a usual call: ltrace prints rows of this form too, of functions."""
+
+
+def is_cut_row(text: str) -> bool:
+    """Return whether a line is a row of an excerpt without the header.
+
+    >>> is_cut_row(" 91.22   14.882011       18602       800           fsync"), is_cut_row(" 91.22   14.882011     18602      800  strlen")
+    (True, False)
+    """
+    return ("." in text[:12] or "," in text[:12]) and _CUT.fullmatch(text) is not None
+
+
 @dataclass
 class Counts:
     """A table being read; `as_json` makes it JSON-able so that it can cross a block border. `totals`: of the last complete table."""
@@ -65,7 +84,9 @@ class Counts:
             self.spans = []
             return True
         if not self.titles:
-            return False
+            if self.done or not is_cut_row(text):
+                return False
+            self.titles = list(_CUT_TITLES)
         if _RULE.match(text):
             self.spans = self.spans or [list(found.span()) for found in re.finditer("-+", text)]
             return True

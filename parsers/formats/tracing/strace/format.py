@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 from parsers.declarations import Claim, Counter, Format
 from parsers.formats.tracing.shared.c_results import ANY_TAIL
-from parsers.formats.tracing.strace.counts import is_header
+from parsers.formats.tracing.strace.counts import is_cut_row, is_header
 from parsers.formats.tracing.strace.records import DUMP, OPENED, STACK, START
 from parsers.formats.tracing.strace.state import Trace
 from parsers.tables.rows import State, Tables
@@ -81,6 +81,9 @@ _FOREIGN = re.compile(
 
 def claim(head: Head) -> Claim | None:
     """Claim by a vote of the first calls (signs of strace against signs of other tracers), or by the header of a table of -c."""
+    filled = [line for line in head.lines[:40] if line]
+    if filled and is_cut_row(filled[0]) and all(_COUNT.match(line) for line in filled):
+        return Claim(0.85, f"{len(filled)} rows of a table of strace -c without its header")
     if not _QUICK.search(head.text):
         return None
     calls, signs, looked, others, library = 0, 0, 0, 0, 0

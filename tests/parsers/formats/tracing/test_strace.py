@@ -534,3 +534,13 @@ def test_the_key_that_ends_strace_stands_before_its_table(front: str) -> None:
     assert reading.account.kind == "strace"
     assert reading.table("syscall_totals").select("name", "n").rows() == [("access", 100), ("read", 10)]
     assert reading.account.account.unknown == 0
+
+
+def test_rows_of_a_table_of_counts_are_read_without_their_header():
+    """People paste the two largest rows; a row of ltrace -c has the same form and the name of a function."""
+    rows = " 81.22   11.882011       18602       700           fdatasync\n  7.01    0.980122          12     71213        21 write\n"
+    made = read_bytes(rows.encode())
+    assert made.account.kind == "strace"
+    assert made.table("syscall_totals")["name"].to_list() == ["fdatasync", "write"]
+    assert made.table("syscall_totals")["errors"].to_list() == [0, 21]
+    assert read_bytes(rows.replace("fdatasync", "strlen").replace("write", "strcmp").encode()).account.kind != "strace"
