@@ -61,7 +61,7 @@ FORMATS = tuple(
     Format(
         kind="perf",
         variant=variant,
-        version="2",
+        version="3",
         systems=("linux",),
         tables=tables,
         man=f"perf-{variant}(1)",

@@ -37,7 +37,7 @@ from parsers.text.source import Head, Source
 FORMAT = Format(
     kind="strace",
     variant="linux",
-    version="3",
+    version="4",
     systems=("linux",),
     tables=("syscalls", "open_calls", "signals", "syscall_totals", "profile_stacks", "logs"),
     man="strace(1)",
