@@ -134,8 +134,10 @@ def _convoys(case: CaseTables, calls: Sequence[dict[str, Any]]) -> Iterator[Sigh
     """Yield locks of the C library that several threads wait for at once or in turn."""
     begun = _few(case, "open_calls", ["pid", "lwp", "name", "args"])
     waits: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    # Where times are known, they tell how long a lock is waited for; a moment at a lock of a pool's queue is no convoy.
+    timed = {r["artifact_id"] for r in calls if r["elapsed_s"] is not None}
     for row in (*calls, *begun):
-        if row["name"] == "futex" and (found := LOCKED.match(row["args"] or "")):
+        if row["artifact_id"] not in timed and row["name"] == "futex" and (found := LOCKED.match(row["args"] or "")):
             waits.setdefault((row["artifact_id"], found["address"]), []).append(row)
     for (_, address), held in waits.items():
         threads = {(r["pid"], r["lwp"]) for r in held}
