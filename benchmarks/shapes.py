@@ -162,7 +162,9 @@ def text() -> Iterator[str]:
     while True:
         number += 1
         second = number // 7
-        stamp = f"2026-07-{1 + second // 86400 % 28:02} {second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}"
+        stamp = (
+            f"2026-07-{1 + second // 86400 % 28:02} {second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}"
+        )
         level = ("INFO", "DEBUG", "INFO", "WARN")[number % 4]
         what = ("Processed order", "Loaded basket", "Sent message to queue", "Saved customer")[number * 7919 % 13 % 4]
         yield (

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
@@ -65,7 +66,7 @@ def _storms(case: CaseTables) -> Iterator[Sighting]:
         if len(again) < SAME or len(again) < HALF * len(asked):
             continue
         row = again.row(0, named=True)
-        lasted = float(asked["t_local"].max() - asked["t_local"].min())  # type: ignore[operator]
+        lasted = float(np.ptp(asked["t_local"].to_numpy()))
         rate = f", {len(asked) / lasted:,.0f} a second" if lasted > 0 else ""
         middle = figure(float(again["apart"].median()), "s")  # type: ignore[arg-type]
         yield Sighting(

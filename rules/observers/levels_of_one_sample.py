@@ -61,9 +61,9 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     yield from _switches(case)
     yield from _bandwidth(case)
     for names, listing in listings(case):
-        held = [(one.row, one.of, one.printed) for one in listing]
-        yield from _engines(held)
-        yield from _links(names, held)
+        listed = [(one.row, one.of, one.printed) for one in listing]
+        yield from _engines(listed)
+        yield from _links(names, listed)
 
 
 def _one(

@@ -127,7 +127,7 @@ def _of_total(case: CaseTables) -> Iterator[Sighting]:
 
 def _told(
     layer: str,
-    held: Sequence[tuple[float, str, Lines, dict[str, object]]],
+    held: Sequence[tuple[float, str, Lines, Mapping[str, Any]]],
     whole: float,
     average_ms: float | None,
     least: int = NAMED_LEAST,

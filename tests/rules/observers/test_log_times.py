@@ -233,6 +233,6 @@ def test_a_gap_behind_a_begun_step_is_a_part_of_the_log_s_time() -> None:
         (10.0, "done"),
     ]
     (made,) = gaps(case(*lines))
-    assert (made.seconds, made.of_s) == (pytest.approx(9.0), pytest.approx(10.0))
+    assert [made.seconds, made.of_s] == pytest.approx([9.0, 10.0])
     (made,) = gaps(case(*((t, text.replace("resolving", "saw")) for t, text in lines)))
     assert (made.seconds, made.of_s) == (None, None)

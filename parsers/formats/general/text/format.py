@@ -147,8 +147,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     for block in source.blocks():
         lines = block.frame["line"]
         numbers = block.frame["line_no"].to_list()
-        for no, *seen in zip(numbers, lines.to_list(), _written(lines), gates_of(lines), strict=True):
-            reader.take(no, *seen)
+        for no, line, written, groups in zip(numbers, lines.to_list(), _written(lines), gates_of(lines), strict=True):
+            reader.take(no, line, written, groups)
             if sum(map(len, reader.rows.values())) >= PIECE:
                 _give(reader, source, out)
         _give(reader, source, out)
@@ -167,10 +167,10 @@ def take_strange(source: Source, out: Tables) -> None:
     texts = dict(source.texts(out.strange()[:STRANGE]))
     reader = Paragraphs({})
     lines = pl.Series(texts.values(), dtype=pl.String)
-    for no, *seen in zip(texts, texts.values(), _written(lines), gates_of(lines), strict=True):
+    for (no, line), written, groups in zip(texts.items(), _written(lines), gates_of(lines), strict=True):
         if no - 1 not in texts:
             reader.end_paragraph()
-        reader.take(no, *seen)
+        reader.take(no, line, written, groups)
     reader.end_run(True)
     of_program = kind_of(source.hints.kind).runs_program
     taken: set[int] = set()

@@ -144,8 +144,8 @@ def pairs_in(line: str) -> list[Pair]:
         if inner := _INLINE.fullmatch(line):
             below = [(f"{inner['name']}.{name}", value.strip('"')) for name, value in _OF_JSON.findall(inner["held"])]
             return [Pair(name, value, *figure_of(value), False) for name, value in below]
-        several = [(name, value.strip('"')) for name, value in _OF_JSON.findall(line)]
-        return [Pair(name, value, *figure_of(value), False) for name, value in several]
+        beside = [(name, value.strip('"')) for name, value in _OF_JSON.findall(line)]
+        return [Pair(name, value, *figure_of(value), False) for name, value in beside]
     if line.count("_") > 2 and line.count(": ") > 2 and len(timings := _TIMING.findall(line)) > 2:
         return [Pair(name, value, float(value), None, False) for name, value in timings]
     if line.count("/") > 1 and line.count("=") > 1 and len(parts := _FREE_OF.findall(line)) > 1:
