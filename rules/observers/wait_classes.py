@@ -11,7 +11,8 @@ its parts; Oracle Database Reference, Classes of Wait Events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 

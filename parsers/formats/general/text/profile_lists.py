@@ -104,7 +104,7 @@ def heading_of(line: str) -> list[str] | None:
     return list(found) if found else None
 
 
-_ROWS = {
+_ROWS: dict[tuple[str, ...], re.Pattern[str]] = {
     CPROFILE: re.compile(
         r"[ \t]*[0-9]{1,12}(?:/[0-9]{1,12})?(?:[ \t]+[0-9]{1,9}\.[0-9]{3}){4}[ \t]+(?:\{\S.{0,300}\}|\S{1,300}:[0-9]{1,9}\(\S{1,200}\))[ \t]*"
     ),
