@@ -132,7 +132,9 @@ def _signals(case: CaseTables, rows: Sequence[dict[str, Any]]) -> Iterator[Sight
 
 def _convoys(case: CaseTables, calls: Sequence[dict[str, Any]]) -> Iterator[Sighting]:
     """Yield locks of the C library that several threads wait for at once or in turn."""
-    begun = _few(case, "open_calls", ["pid", "lwp", "name", "args"])
+    counted = case.scan("syscalls", ["artifact_id"]).group_by("artifact_id").len().filter(pl.col("len") > MOST)
+    long = set(counted.collect(engine="streaming")["artifact_id"])
+    begun = [r for r in _few(case, "open_calls", ["pid", "lwp", "name", "args"]) if r["artifact_id"] not in long]
     waits: dict[tuple[int, str], list[dict[str, Any]]] = {}
     # Where times are known, they tell how long a lock is waited for; a moment at a lock of a pool's queue is no convoy.
     timed = {r["artifact_id"] for r in calls if r["elapsed_s"] is not None}

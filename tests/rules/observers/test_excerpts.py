@@ -42,6 +42,8 @@ CONVOY = "".join(
         (CONVOY.format(value=9127), None),
         # Times say how long the lock is waited for.
         (CONVOY.format(value=2) + '[pid  7710] write(1, "x", 1) = 1 <0.000021>\n', None),
+        # A long trace is no excerpt, whatever few calls in it are open.
+        (CONVOY.format(value=2) + '[pid  7710] write(1, "x", 1) = 1\n' * 401, None),
     ],
 )
 def test_what_an_excerpt_does_over_and_over(text: str, mechanism: str | None) -> None:
