@@ -225,6 +225,7 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
             pl.col("took").median().alias("middle"),
             (pl.col("took") >= FELT_S).sum().alias("felt"),
             pl.col("took").sum().alias("sum"),
+            pl.col("took").filter(pl.col("took") >= STEP_S).sum().alias("late"),
             pl.struct("line_no", "line_end", "took", "text").top_k_by("took", 3).alias("worst"),
         )
         .filter(pl.col("felt") > 0)
@@ -254,7 +255,7 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
             **place(row),
             against="the middle one" if row["n"] > 1 else None,
             against_value=row["middle"] if row["n"] > 1 else None,
-            seconds=row["sum"] if named else took,
+            seconds=row["late"] if named else took,
             of_s=row["all"] if named else None,
             n=row["n"],
             seen=({"log": text, "seconds": round(took, 6)}, {"log": text}, *(({"step": step},) if step else ())),
@@ -452,6 +453,7 @@ def steps(case: CaseTables) -> Iterator[Sighting]:
             pl.len().alias("n"),
             pl.col("gap").median().alias("middle"),
             pl.col("gap").sum().alias("sum"),
+            pl.col("gap").filter(pl.col("gap") >= GAP_S).sum().alias("late"),
             pl.struct("line_no", "before", "gap", "t_local", "text", "said", "id").top_k_by("gap", 3).alias("worst"),
         )
         .with_columns(pl.col("sum").sum().over("artifact_id").alias("whole"))
@@ -483,7 +485,7 @@ def steps(case: CaseTables) -> Iterator[Sighting]:
             t_to=top["t_local"],
             against="the middle one" if row["n"] > 1 else None,
             against_value=row["middle"] if row["n"] > 1 else None,
-            seconds=row["sum"] if begun else took,
+            seconds=row["late"] if begun else took,
             of_s=row["whole"] if begun else None,
             n=row["n"],
             seen=(

@@ -236,3 +236,8 @@ def test_a_gap_behind_a_begun_step_is_a_part_of_the_log_s_time() -> None:
     assert [made.seconds, made.of_s] == pytest.approx([9.0, 10.0])
     (made,) = gaps(case(*((t, text.replace("resolving", "saw")) for t, text in lines)))
     assert (made.seconds, made.of_s) == (None, None)
+
+
+def test_one_slow_step_among_many_quick_ones_is_a_small_part() -> None:
+    (made,) = texts(case(*((n, f"LDAP bind {n} took 0.1 s") for n in range(99)), (99.0, "LDAP bind 99 took 1.1 s")))
+    assert [made.seconds, made.of_s] == pytest.approx([1.1, 11.0])
