@@ -20,11 +20,10 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.frames import names_of
 from rules.observers.impossible_times import believable
 from rules.observers.library_waits import functions, outside_calls
 from rules.observers.log_steps import absences, named_steps
-from rules.observers.log_times import LONGEST_S, brief, gaps, quoted, step_of, steps, texts
+from rules.observers.log_times import LONGEST_S, STEP_S, brief, gaps, quoted, step_of, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import handshakes, silences, turns
 from rules.observers.talk import NO_ANSWER, Talk, around, in_vain, owed, peer, resolver_waits
@@ -347,6 +346,7 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
             .agg(
                 pl.len().alias("n"),
                 pl.col("elapsed_s").sum().alias("sum"),
+                pl.col("elapsed_s").filter(pl.col("elapsed_s") >= STEP_S).sum().alias("late"),
                 pl.struct("line_no", "line_end", "elapsed_s", "text").top_k_by("elapsed_s", 3).alias("worst"),
             )
             .with_columns(pl.col("sum").sum().over("artifact_id").alias("whole"))
@@ -373,11 +373,10 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 **place(row),
                 against="the middle one" if row["all"] > 1 else None,
                 against_value=row["middle"] if row["all"] > 1 else None,
-                seconds=row["sum"],
+                seconds=row["late"] if named else row["sum"],
                 of_s=row["whole"] if named else None,
                 n=row["n"],
                 seen=(
-                    *(names_of(row["name"][:-2], True) if str(row["name"]).endswith("()") else ()),
                     *(({"log": f"{row['name']}: {top['text']}"},) if top["text"] else ()),
                     *(({"step": step},) if named else ()),
                     {"seconds": round(top["elapsed_s"], 6)},

@@ -9,7 +9,6 @@ import pytest
 from rules.case.case import Case
 from rules.observers.long_waits import observe
 from rules.observers.observer import Sighting
-from tests.parsers.formats.evidence import read_bytes
 
 
 def calls(*rows: tuple[str, float, dict[str, Any]]) -> list[Sighting]:
@@ -156,16 +155,3 @@ def test_a_wait_for_one_datagram_after_which_another_is_sent_is_the_resolvers(
     found = calls(poll, ("socket", 1e-5, {"args": following, "ret": 4}))
     events = [name.get("event") for s in found if s.kind == "wait" for name in s.seen]
     assert ("name-question-unanswered" in events) == known
-
-
-def test_a_function_of_the_kernel_in_a_trace_of_functions_is_known_by_its_name() -> None:
-    text = """# tracer: function_graph
- 1)               |  vfs_fsync_range() {
- 1)   0.310 us    |    write_inode_pages();
- 1) @ 412000.5 us |    jbd2_log_wait_commit [jbd2]();
- 1) @ 412011.0 us |  } /* vfs_fsync_range */
-"""
-    rows = read_bytes(text.encode()).tables["logs"].to_dicts()
-    found = {s.subject: s for s in observe(Case.of_tables({"logs": rows}).with_text())}
-    assert found["jbd2_log_wait_commit()"].value == 0.4120005
-    assert {"stack": "jbd2_log_wait_commit"} in found["jbd2_log_wait_commit()"].seen

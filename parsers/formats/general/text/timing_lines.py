@@ -1,7 +1,7 @@
 """Read lines in which tools print the duration of something with a name.
 
 Tools: systemd-analyze blame and critical-chain (units); ab, wrk, hey, redis-benchmark (percentiles of load tests); the
-time of zsh among other output; fs_usage (calls); ftrace's function_graph (functions of the kernel).
+time of zsh among other output; fs_usage (calls).
 """
 
 from __future__ import annotations
@@ -47,15 +47,6 @@ _SQUID = re.compile(
 )
 """What stands behind the stamp of squid's own access log: milliseconds, client, how it was answered and with which status, bytes."""
 
-_OF_MODULE = r"(?: \[\w+\])?"
-_GRAPH = re.compile(
-    r"[ \t]{0,20}(?:[0-9.]{1,20} \|[ \t]{1,10})?[0-9]{1,4}\)[ \t]{1,10}(?:\S{1,40}-[0-9]{1,10}[ \t]{1,10}\|[ \t]{1,10})?(?:[$@*#!+][ \t]{1,10})?"
-    r"(?P<us>[0-9]{1,12}\.[0-9]{1,6}) us[ \t]{1,20}\|[ \t]{1,200}"
-    rf"(?:(?P<leaf>[A-Za-z_][\w.]{{0,120}}){_OF_MODULE}\(\);|\}} /\* (?P<whole>[A-Za-z_][\w.]{{0,120}}){_OF_MODULE} \*/)[ \t]{{0,10}}"
-)
-"""A kernel function with its time in ftrace's function_graph: one without traced calls, or the end of one that the
-option funcgraph-tail names."""
-
 UNITS_TOO = {"milliseconds": 1e-3, "microseconds": 1e-6, "secs": 1.0}
 
 
@@ -92,8 +83,6 @@ def timed(line: str, unit: str | None) -> Measured | None:
     ("the system's start", 63.5)
     >>> timed("  50%  12012", "ms")[:2], timed("  50%  12012", None)
     (('a request of the load test', 12.012), None)
-    >>> timed(" 3) $ 1203341.2 us |      jbd2_log_wait_commit();", None)[:2], timed(" 3)   0.512 us    |  }", None)
-    (('jbd2_log_wait_commit()', 1.2033412), None)
     >>> timed("make -j4  0.01s user 0.00s system 0% cpu 1:07.50 total", None)[:2]
     ('make -j4', 67.5)
     """
@@ -103,8 +92,6 @@ def timed(line: str, unit: str | None) -> Measured | None:
     if line.endswith(" total") and (found := _SHELL.fullmatch(text)):
         parts = [float(part) for part in found["took"].split(":")]
         return found["command"], sum(part * 60.0**n for n, part in enumerate(reversed(parts))), None, text
-    if " us " in line and "|" in line and (found := _GRAPH.fullmatch(line)):
-        return f"{found['leaf'] or found['whole']}()", round(float(found["us"]) / 1e6, 9), None, text
     if "." in line and (found := _BLAME.fullmatch(line)):
         return f"the start of {found['unit']}", _span(found["took"]), None, text
     if line.startswith("Startup finished in ") and (found := _STARTUP.fullmatch(text)):

@@ -157,7 +157,7 @@ def _of_ftrace(line: str, state: dict[str, Any]) -> list[Stated] | None:
 
 
 def _of_graph(line: str, state: dict[str, Any]) -> list[Stated] | None:
-    """Return the time of a function that calls nobody, of which the outermost one below it has the whole."""
+    """Return the time of a function that calls nobody; an empty list for any other line of the trace."""
     found = _GRAPH.fullmatch(line)
     if found is None:
         return None
