@@ -370,7 +370,7 @@ def begun_by(text: str | None) -> tuple[Seen, ...]:
     >>> begun_by("Resolving host queue.acme.example ..."), begun_by("resolved host queue.acme.example in 7.0 s")
     (({'step': 'Resolving host queue.acme.example ...'},), ())
     """
-    if not text or not _BEGUN.search(text) or _OVER.search(text) or _AT_REST.search(text):
+    if not text or not _BEGUN.search(text) or any(over.search(text) for over in (_OVER, _SAID, _AT_REST)):
         return ()
     step = _CLAUSE.split(STAMP.sub("", text, count=1)[:LONGEST_STEP])[-1].strip()
     return ({"step": step},) if recognise(step=step) else ()

@@ -216,6 +216,7 @@ def test_a_named_step_is_a_part_of_all_seconds_that_the_log_tells() -> None:
         ("INFO [w-1] shop.Jobs - Waiting for lock invoices", True),
         ("INFO waiting for messages in queue invoices", False),
         ("INFO polling queue invoices", False),
+        ("INFO query execution time: 15.2 s", False),
         ("INFO resolved host queue.acme.example in 7.0 s", False),
         ("INFO invoice stored", False),
     ],
