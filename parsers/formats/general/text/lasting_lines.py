@@ -24,6 +24,9 @@ _REQUEST = re.compile(
     rf"(?:[^\"']{{0,80}}[ \t\"'|\[(])?{_ADDRESS}[\"']?[ \t].{{0,80}}?(?<![\w.-])(?:{_FIGURE})(?P<rest>.*)"
 )
 _SPEAKER = re.compile(r"(?i)(?:.*\b)?(?:i|we|you|it|this|that|which|he|she|they|also|only|just|usually|sometimes)")
+_SEVERAL = re.compile(r"[0-9] ?(?:ms|us|µs|s|secs?|seconds?)\b")
+"""A time among the words before the time: a line of several figures, none of which is that of a step."""
+
 _SECONDS = {"m": 1e-3, "u": 1e-6, "µ": 1e-6}
 
 
@@ -44,7 +47,7 @@ def lasted(line: str) -> Measured | None:
     if not any(word in line for word in ("took", "lasted", "waited", "spent", "elapsed", " in ", " after ")):
         return None
     found = _STEP.fullmatch(line)
-    if found is None or _SPEAKER.fullmatch(found["what"]):
+    if found is None or _SPEAKER.fullmatch(found["what"]) or _SEVERAL.search(found["what"]):
         return None
     return found["what"].strip(" :-").strip(), _seconds(found), None, line.strip()
 

@@ -30,6 +30,7 @@ def test_steps_and_requests_are_rows_with_their_time() -> None:
         "The export took 20 minutes.",
         "GET /api/baskets 200 512",
         "retry after 500",
+        "system usage: CPU: user: 0.21 s, system: 0.02 s, elapsed: 0.25 s",
         "set timeout to 500 ms",
     ],
 )
