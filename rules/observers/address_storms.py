@@ -68,7 +68,7 @@ def _storms(case: CaseTables) -> Iterator[Sighting]:
         row = again.row(0, named=True)
         lasted = float(np.ptp(asked["t_local"].to_numpy()))
         rate = f", {len(asked) / lasted:,.0f} a second" if lasted > 0 else ""
-        middle = figure(float(again["apart"].median()), "s")  # type: ignore[arg-type]
+        middle = figure(float(np.median(again["apart"].to_numpy())), "s")
         yield Sighting(
             "storm",
             f"requests of {row['src']}",

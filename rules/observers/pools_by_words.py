@@ -127,18 +127,19 @@ def _full(held: Sequence[Value]) -> Sighting | None:
     at_work = any("b" in _role(v.words) and v.number > 0 for v in near) or any(v.number > 0 for v in wholes)
     if any(_role(v.words) == "f" and v.number > 0 for v in near):
         return None
-    if busy is None and (free is None or not at_work):
+    others: tuple[Value, ...]
+    if busy is not None:
+        others = busy
+        because = f"all {figure(busy[1].number, 'count')} are busy ({busy[0].name} of {busy[1].name})"
+    elif free is not None and at_work:
+        others = (free,)
+        because = f"none is free ({free.name})"
+    else:
         return None
-    others = busy or (free,)
-    because = (
-        f"all {figure(busy[1].number, 'count')} are busy ({busy[0].name} of {busy[1].name})"
-        if busy
-        else f"none is free ({others[0].name})"  # type: ignore[union-attr]
-    )
     of = f" of {waiting.of}" if waiting.of else ""
     event = "connections-all-taken" if any(_OF_CONNECTIONS.search(v.words) for v in held) else "workers-all-busy"
     text = f"{figure(waiting.number, 'count')} wait{of} ({waiting.name}) while {because}"
-    return _made(waiting, [v for v in others if v is not None], text, event)
+    return _made(waiting, others, text, event)
 
 
 def _left(held: Sequence[Value]) -> Sighting | None:
