@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.database_lists import figure_of
 from rules.observers.observer import Lines, Observer, Sighting, figure, place
 
 OBSERVER = Observer(
@@ -182,13 +183,6 @@ def _made(first: Value, others: Sequence[Value], text: str, event: str) -> Sight
     )
 
 
-def _number(value: object) -> float | None:
-    found = re.fullmatch(
-        r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", str(value if value is not None else "").replace(",", "").strip()
-    )
-    return float(found[0]) if found else None
-
-
 def _grouped(case: CaseTables) -> Mapping[Any, list[list[Value]]]:
     """Return the values with a role: those of each row of a table, and those of each thing of a part."""
     made: dict[Any, list[list[Value]]] = {}
@@ -196,8 +190,7 @@ def _grouped(case: CaseTables) -> Mapping[Any, list[list[Value]]]:
     for table, title in (("params", "entity"), ("counters", "item")):
         columns = [*PLACE_COLUMNS, "part", "line_no", title, "name", "value"]
         for row in case.scan(table, columns).head(MOST_ROWS).collect(engine="streaming").iter_rows(named=True):
-            value, number = _value(row, row["name"], row["value"], str(row[title] or "")), _number(row["value"])
-            if value is not None and number is not None:
+            if (value := _value(row, row["name"], row["value"], str(row[title] or ""))) is not None:
                 things.setdefault((row["artifact_id"], row["part"], row[title]), []).append(value)
     for key, held in things.items():
         made.setdefault(key, []).extend(_apart(sorted(held, key=lambda v: v.line)))
@@ -225,6 +218,6 @@ def _apart(held: Sequence[Value]) -> Iterator[list[Value]]:
 
 
 def _value(row: Row, name: object, cell: object, of: str) -> Value | None:
-    number = _number(cell)
+    number = None if cell is None else figure_of(str(cell))
     words = words_of(str(name or ""))
     return Value(words, str(name).strip('" :'), number, of[:60], row) if number is not None and _role(words) else None
