@@ -83,36 +83,42 @@ def sampled(case: CaseTables, table: str, columns: Iterable[str], by: Sequence[s
 def worst(
     rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str] = ()
 ) -> Iterator[tuple[Measure, dict[str, Any]]]:
-    """Yield for each measure and series the numbers for its sighting: n, of, median, worst, and the worst row."""
-    keys = [*SERIES, *by]
-    for m in measures:
-        v = pl.col("v")
-        beyond = v <= m.bound if m.low else v >= m.bound
-        at = v.arg_min() if m.low else v.arg_max()
-        made = (
-            rows.with_columns(m.value.cast(pl.Float64).alias("v"))
-            .filter(v.is_not_null() & v.is_finite())
-            .group_by(keys)
-            .agg(
-                pl.len().alias("of"),
-                beyond.sum().alias("n"),
-                (v >= m.felt if m.felt is not None else pl.lit(None, pl.Boolean)).mean().alias("felt"),
-                v.median().alias("median"),
-                (v / m.of if m.of is not None else pl.lit(None, pl.Float64)).median().alias("of_part"),
-                v.get(at).alias("worst"),
-                pl.col("clock").drop_nulls().first(),
-                pl.col("line_no").get(at),
-                pl.col("line_end").get(at),
-                pl.col("t_local").min().alias("t_from"),
-                pl.col("t_local").max().alias("t_to"),
-                pl.col("first").fill_null(False).all().alias("since_boot"),
-                *(one.value.cast(pl.Float64).alias(f"beside {n}") for n, one in enumerate(m.beside)),
-            )
-            .sort(*keys, nulls_last=True)
-            .collect(engine="streaming")
-        )
+    """Yield for each measure and series the numbers for its sighting: n, of, median, worst, and the worst row.
+
+    The measures are computed in one call of Polars: of small tables, its calls cost more than the rows.
+    """
+    every = pl.collect_all([_worst_of(rows, m, by) for m in measures], engine="streaming")
+    for m, made in zip(measures, every, strict=True):
         for row in made.iter_rows(named=True):
             yield m, row
+
+
+def _worst_of(rows: pl.LazyFrame, m: Measure, by: Sequence[str]) -> pl.LazyFrame:
+    keys = [*SERIES, *by]
+    v = pl.col("v")
+    beyond = v <= m.bound if m.low else v >= m.bound
+    at = v.arg_min() if m.low else v.arg_max()
+    return (
+        rows.with_columns(m.value.cast(pl.Float64).alias("v"))
+        .filter(v.is_not_null() & v.is_finite())
+        .group_by(keys)
+        .agg(
+            pl.len().alias("of"),
+            beyond.sum().alias("n"),
+            (v >= m.felt if m.felt is not None else pl.lit(None, pl.Boolean)).mean().alias("felt"),
+            v.median().alias("median"),
+            (v / m.of if m.of is not None else pl.lit(None, pl.Float64)).median().alias("of_part"),
+            v.get(at).alias("worst"),
+            pl.col("clock").drop_nulls().first(),
+            pl.col("line_no").get(at),
+            pl.col("line_end").get(at),
+            pl.col("t_local").min().alias("t_from"),
+            pl.col("t_local").max().alias("t_to"),
+            pl.col("first").fill_null(False).all().alias("since_boot"),
+            *(one.value.cast(pl.Float64).alias(f"beside {n}") for n, one in enumerate(m.beside)),
+        )
+        .sort(*keys, nulls_last=True)
+    )
 
 
 def sightings(rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str] = ()) -> Iterator[Sighting]:
