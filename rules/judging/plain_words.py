@@ -249,8 +249,8 @@ def in_words(seconds: float) -> str:
 def shortened(text: str, most: int) -> str:
     """Shorten a sentence at a comma or semicolon outside brackets and quotes, so that it still has its figure.
 
-    >>> shortened("time elapsed took 3.940 s, 21 of 21 took 0.1 s or more, 0.310 s (median)", 60)
-    'time elapsed took 3.940 s, 21 of 21 took 0.1 s or more'
+    >>> shortened("the longest time elapsed is 3.940 s, 21 of 21 are 0.1 s or more, 0.310 s (median)", 70)
+    'the longest time elapsed is 3.940 s, 21 of 21 are 0.1 s or more'
     >>> shortened("a sentence without a place to shorten it stays as it is, or so", 20)
     'a sentence without a place to shorten it stays as it is, or so'
     """

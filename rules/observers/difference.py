@@ -220,11 +220,12 @@ def _sighting(low: Mapping[str, Any], high: Mapping[str, Any], what: str, ratio:
     name, unit = high["measure"] or high["who"].rsplit(" ", 1)[-1], high["unit"]
     subject = f"{high['who']} {high['measure'] or ''}".strip()
     seen: tuple[Seen, ...] = () if high["measure"] else ({"counter": name},)
+    words = (high["who"] or "elapsed time") if name == "elapsed_s" else subject  # the series says what its times are
     return Sighting(
         kind="difference",
         subject=subject,
         headline=(
-            f"{subject}: {figure(high['q0.50'], unit)} in the median of {what} {high[what]}, "
+            f"{words}: {figure(high['q0.50'], unit)} in the median of {what} {high[what]}, "
             f"{figure(low['q0.50'], unit)} in {what} {low[what]}"
         ),
         name=name,

@@ -326,6 +326,10 @@ def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
         )
 
 
+OF_TIME = re.compile(r"(?i)(?:\b|_)(?:elapsed|(?:time|duration|latency)(?:_m?s)?)$|^(?:elapsed|duration|latency)\b")
+"""Names of a series that are those of a time and not of what takes it: such a time is long, it does not take long."""
+
+
 def _elapsed(case: CaseTables) -> Iterator[Sighting]:
     """Yield long calls, connects and log steps of tables with a column of elapsed times."""
     for table, series in (("db_calls", "call"), ("conn_times", "series"), ("logs", "op")):
@@ -357,11 +361,15 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
             top = row["worst"][0]
             step = step_of(str(top["text"] or ""), top["elapsed_s"]) or ""
             named = bool(step and recognise(step=step))
-            text = f"{row['name']} took {figure(top['elapsed_s'], 's')}"
+            of_time = bool(OF_TIME.search(row["name"]))
+            text = f"{row['name']} {'is' if of_time else 'took'} {figure(top['elapsed_s'], 's')}"
+            if of_time and row["all"] > 1:
+                text = f"the longest {text}"
             if top["text"]:
                 text += f': "{quoted(top["text"], 100)}"'
             if row["all"] > 1:
-                text += f", {row['n']:,} of {row['all']:,} took 0.1 s or more, {figure(row['middle'], 's')} (median)"
+                took = "are" if of_time else "took"
+                text += f", {row['n']:,} of {row['all']:,} {took} 0.1 s or more, {figure(row['middle'], 's')} (median)"
             yield Sighting(
                 "wait",
                 str(row["name"]),

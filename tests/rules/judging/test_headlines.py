@@ -21,7 +21,7 @@ def row(headline: str, **more: Any) -> dict[str, Any]:
 
 
 SHMAT = row("shmat waited 2.473 s")
-CONNECTS = row("time elapsed took 3.940 s, 21 of 21 took 0.1 s or more", subject="time elapsed", value=3.94)
+CONNECTS = row("the longest time elapsed is 3.940 s, 21 of 21 are 0.1 s or more", subject="time elapsed", value=3.94)
 
 
 def test_every_state_has_a_label() -> None:
@@ -30,7 +30,7 @@ def test_every_state_has_a_label() -> None:
 
 def test_what_cannot_be_told_begins_with_the_symptom_as_the_evidence_shows_it() -> None:
     said = headline("cannot tell", None, (), [SHMAT, CONNECTS], Symptom("a login", "s", 3.9, 0.3))
-    assert said == f"Time elapsed took 3.940 s, 21 of 21 took 0.1 s or more. {NOT_VISIBLE}"
+    assert said == f"The longest time elapsed is 3.940 s, 21 of 21 are 0.1 s or more. {NOT_VISIBLE}"
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,13 @@ def test_two_values_have_no_middle(n: int, stands: bool) -> None:
     assert bool(made) is stands
 
 
+@pytest.mark.parametrize(("series", "words"), [("login", "login"), (None, "elapsed time")])
+def test_a_series_of_times_is_called_what_it_is_called(series: str | None, words: str) -> None:
+    good, bad = GOOD | {"series": series}, BAD | {"series": series}
+    (made,) = seen("conn_times", *samples(good, "elapsed_s", *[0.1] * 3), *samples(bad, "elapsed_s", *[2.0] * 3))
+    assert made.headline == f"{words}: 2.000 s in the median of phase bad, 0.100 s in phase good"
+
+
 def test_the_largest_ratio_comes_first_and_what_is_new_before_it() -> None:
     rows = [{**where, "usr": usr, "sys": sys, "so_kbps": so}
             for where, usr, sys, so in ((GOOD, 10, 10, 0), (BAD, 90, 20, 500)) for _ in range(3)]  # fmt: skip

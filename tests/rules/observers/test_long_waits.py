@@ -55,6 +55,21 @@ def test_a_figure_in_the_text_of_a_line_is_read() -> None:
     assert one.value == 0.812
 
 
+@pytest.mark.parametrize(
+    ("series", "words"),
+    [
+        ("connect", "connect took 3.900 s, 2 of 2 took 0.1 s or more"),
+        ("time elapsed", "the longest time elapsed is 3.900 s, 2 of 2 are 0.1 s or more"),
+        ("response_time_ms", "the longest response_time_ms is 3.900 s, 2 of 2 are 0.1 s or more"),
+        ("time service", "time service took 3.900 s, 2 of 2 took 0.1 s or more"),
+    ],
+)
+def test_a_time_is_long_and_does_not_take_long(series: str, words: str) -> None:
+    rows = [{"line_no": n, "series": series, "elapsed_s": s} for n, s in enumerate((3.9, 0.3), 1)]
+    (one,) = observe(Case.of_tables({"conn_times": rows}))
+    assert one.headline.startswith(words)
+
+
 def test_what_made_the_descriptor_is_cited_with_the_wait() -> None:
     pipe: tuple[str, float, dict[str, Any]] = (
         "pipe2",
