@@ -83,6 +83,9 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     times(document);
+    // On a phone the names of the pages are a row that scrolls: the page that is open is in sight.
+    const here = document.querySelector('.top .pages [aria-current="page"]');
+    here?.parentElement.scrollTo(here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2, 0);
     document.addEventListener("click", async (event) => {
       const theme = event.target.closest("[data-theme-set]");
       if (theme) {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, StorageState
+from playwright.sync_api import Page, StorageState, expect
 
 from tests.browser.conftest import axe_violations, shot, sign_in
+from tests.served import Served
 
 #: What can be pressed, with its height: a badge counts with the area around it that belongs to it.
 TARGETS = """() => [...document.querySelectorAll(".primary, .small, .bell, .standing a.badge")]
@@ -45,3 +46,13 @@ def test_on_a_phone_everything_can_be_pressed_with_a_finger(
     assert len(found) > 8, "it finds them"
     assert [one for one in found if one[1] < 36] == []
     assert axe_violations(page) == []
+
+
+def test_on_a_phone_the_name_of_the_open_page_is_in_sight(
+    person: Callable[..., Page], exhibit: Served, admin_state: StorageState
+) -> None:
+    page = person(390, 844)
+    sign_in(page.context, admin_state)
+    page.goto(f"{exhibit.url}/account/tokens/")
+    shot(page, "phone-tokens")
+    expect(page.locator(".top .pages [aria-current=page]")).to_be_in_viewport(ratio=0.99)
