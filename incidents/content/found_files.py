@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from incidents.content.report import layer_name
 from incidents.content.visible import visible
-from incidents.drawing.exports import guarded
+from incidents.drawing.exports.flat import guarded
 
 Json = Mapping[str, Any]
 

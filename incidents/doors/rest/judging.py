@@ -16,7 +16,8 @@ from incidents.content.visible import visible
 from incidents.doors.rest.api import entered
 from incidents.doors.rest.paging import Page, Paging, first_of, page_of, paged
 from incidents.doors.rest.shapes import FindingShape, FrameShape, Json, TimelineRow, VerdictShape
-from incidents.drawing import exports, frames, windows
+from incidents.drawing import frames, windows
+from incidents.drawing.exports import flat
 from incidents.drawing.frames import Frame
 from incidents.drawing.lane import Window
 from incidents.drawing.registry import lanes
@@ -128,7 +129,7 @@ def list_rows(
             if not found:
                 raise Refused("There is no such frame.", 404)
             window = _window(found[0], wanted.begin, wanted.end)
-            sql = exports.table(found[0], window, _chosen(wanted.lane), source, store.cache_dir(room.incident.pk))
+            sql = flat.table(found[0], window, _chosen(wanted.lane), source, store.cache_dir(room.incident.pk))
             return page_of(_count(source, sql), asked, _rows(source, sql, asked))
     except (TablesTooLarge, TablesBusy) as error:
         raise Refused("The tables need more memory than there is now. Ask for a shorter time.", 503) from error
@@ -155,7 +156,7 @@ def _count(source: ReadOnly, sql: str) -> int:
 
 def _rows(source: ReadOnly, sql: str, asked: Paging) -> list[dict[str, Any]]:
     """Read one page, in an order without ties: no row stands on two pages or on none."""
-    order = ", ".join(sorted(exports.COLUMNS, key=lambda name: name != "begin_s"))
+    order = ", ".join(sorted(flat.COLUMNS, key=lambda name: name != "begin_s"))
     page = source.query(f"select * from ({sql}) order by {order} limit {asked.size:d} offset {first_of(asked):d}")
     return [{name: _plain(value) for name, value in row.items()} for row in page]
 

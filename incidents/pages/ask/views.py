@@ -24,7 +24,7 @@ from incidents import access
 from incidents.access import Right, Room
 from incidents.actions import queries as actions
 from incidents.content.names import known_as
-from incidents.drawing import exports
+from incidents.drawing.exports import flat
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import ArtifactState
 from incidents.models.judging.query import AskedQuery, SavedQuery
@@ -233,8 +233,8 @@ def as_csv(asked: Asked) -> str:
     """Write an answer as CSV in which no cell reads as a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([exports.guarded(name) for name in asked.columns])
-    writer.writerows([exports.guarded(cell(value)) for value in row] for row in asked.answer.rows)
+    writer.writerow([flat.guarded(name) for name in asked.columns])
+    writer.writerows([flat.guarded(cell(value)) for value in row] for row in asked.answer.rows)
     return text.getvalue()
 
 

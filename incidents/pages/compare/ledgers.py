@@ -10,7 +10,7 @@ from typing import Any
 
 from incidents.content.names import known_as
 from incidents.content.visible import visible
-from incidents.drawing.exports import guarded
+from incidents.drawing.exports.flat import guarded
 from incidents.models.judging.case import Marker, MarkerKind
 from incidents.models.plan.action import Action, ActionState
 from incidents.models.room.incident import Incident

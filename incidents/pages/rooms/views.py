@@ -27,7 +27,7 @@ from incidents.content.milestones import OnDuty, lead_and_duties, standings
 from incidents.content.names import known_as
 from incidents.content.report import LAYERS, layer_name, quantity
 from incidents.content.visible import visible
-from incidents.drawing import exports
+from incidents.drawing.exports import flat
 from incidents.errors import Refused
 from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.judging.finding import OPEN_DISPUTE, Dispute
@@ -287,7 +287,7 @@ def rooms_csv(request: HttpRequest) -> HttpResponse:
     writer = csv.writer(text)
     writer.writerow(CSV_COLUMNS)
     for incident in found:
-        writer.writerow([exports.guarded(cell) for cell in _cells(request, incident, before.get(incident.pk))])
+        writer.writerow([flat.guarded(cell) for cell in _cells(request, incident, before.get(incident.pk))])
     answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="rooms.csv"'
     answer["X-Content-Type-Options"] = "nosniff"

@@ -16,7 +16,8 @@ from django.views.decorators.http import require_GET
 from incidents import access
 from incidents.access import Room
 from incidents.content import pictures
-from incidents.drawing import exports, frames, strips, windows
+from incidents.drawing import frames, strips, windows
+from incidents.drawing.exports import flat, trace
 from incidents.drawing.frames import Frame
 from incidents.drawing.lane import Window
 from incidents.drawing.registry import lanes
@@ -43,10 +44,10 @@ def rows(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
             raise Refused("There is no such frame any more. Load the room again.", 404)
         frame = found[0]
         window = asked_window(request, frame)
-        sql = exports.table(frame, window, _chosen(request), source, store.cache_dir(room.incident.pk))
+        sql = flat.table(frame, window, _chosen(request), source, store.cache_dir(room.incident.pk))
         many = source.query(f"select count(*) as n from ({sql})")[0]["n"]
-        if many > exports.MOST_ROWS:
-            raise Refused(f"These are {many:,} rows; at most {exports.MOST_ROWS:,} can be exported at once. Select a shorter range.", 413)  # fmt: skip
+        if many > flat.MOST_ROWS:
+            raise Refused(f"These are {many:,} rows; at most {flat.MOST_ROWS:,} can be exported at once. Select a shorter range.", 413)  # fmt: skip
         if form == "parquet":
             return _parquet(source, sql, room)
         texts = _csv(source, sql) if form == "csv" else _trace(source, sql, frame, room)
@@ -78,9 +79,9 @@ def _parquet(source: ReadOnly, sql: str, room: Room) -> HttpResponseBase:
 def _csv(source: ReadOnly, sql: str) -> Iterator[str]:
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(exports.COLUMNS)
+    writer.writerow(flat.COLUMNS)
     for _, piece in source.rows(sql):
-        writer.writerows([exports.guarded(cell) for cell in row] for row in piece)
+        writer.writerows([flat.guarded(cell) for cell in row] for row in piece)
         yield text.getvalue()
         text.seek(0)
         text.truncate()
@@ -91,7 +92,7 @@ def _trace(source: ReadOnly, sql: str, frame: Frame, room: Room) -> Iterator[str
     clocks = {c["clock"]: {"added_s": frame.laid.shifts[c["clock"]], "err_s": float(c.get("err") or 0.0), "host": c["host"]} for c in frame.clocks}  # fmt: skip
     about = {"room": room.incident.title, "frame": frame.name, "axis": frame.axis, "when": frame.when, "clocks": clocks}
     found = (dict(zip(names, row, strict=True)) for names, piece in source.rows(sql) for row in piece)
-    return exports.trace_events(frame, found, about)
+    return trace.events(frame, found, about)
 
 
 def _until_end(source: ReadOnly, texts: Iterator[str]) -> Iterator[str]:

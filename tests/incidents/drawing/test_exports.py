@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from incidents.drawing.exports import guarded
+from incidents.drawing.exports.flat import guarded
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from incidents.drawing import exports
+from incidents.drawing.exports import trace as trace_file
 from incidents.drawing.frames import Frame
 
 CLOCK = {"clock": "1.1:1", "artifact": 1, "kind": "wall-utc", "t_begin": 0.0, "t_end": 9.0}
@@ -23,7 +23,7 @@ def trace(*rows: dict[str, Any]) -> dict[str, Any]:
     def refused(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
 
-    told: dict[str, Any] = json.loads("".join(exports.trace_events(FRAME, rows, {"room": "x"})), parse_constant=refused)
+    told: dict[str, Any] = json.loads("".join(trace_file.events(FRAME, rows, {"room": "x"})), parse_constant=refused)
     return told
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from incidents.content import pictures
-from incidents.drawing import exports, frames
+from incidents.drawing import frames
 from incidents.drawing.axis_times import day, time_of_day, zone_shift_at
+from incidents.drawing.exports import trace
 from incidents.drawing.frames import Frame
 from incidents.drawing.lane import Drawing, Sample, Span, Window
 from rules.clocks.clock_map import align
@@ -167,7 +168,7 @@ def test_a_trace_export_of_undated_times_does_not_pretend_a_day(tmp_path):
     [(frame, _)] = drawn(tmp_path, {"a": (rooms.strace_tt(), DB1)})
     row = {"lane": "syscalls", "strip": "4117", "host": "db1", "artifact": 1, "line_from": 1, "line_to": 1, "clock": "1.1:1",
            "begin_s": 36000.25, "end_s": 36000.2501, "label": "read", "value": None, "unit": None, "at_most": False}  # fmt: skip
-    text = "".join(exports.trace_events(frame, [row], {}))
+    text = "".join(trace.events(frame, [row], {}))
     assert '"ts": 36000250000.0' in text
 
 
