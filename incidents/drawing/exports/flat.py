@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from incidents.drawing import windows
 from incidents.drawing.frames import Frame
 from incidents.drawing.lane import Lane, Window
+from incidents.drawing.overviews import rows_of
 from rules.engine.read import ReadOnly
 
 #: Maximum number of exported rows; for more, the tables themselves are in the evidence folder.
@@ -54,7 +56,41 @@ def table(frame: Frame, window: Window, chosen: Sequence[windows.Choice], source
         )
     every = " union all ".join(f"({part})" for part in parts)
     empty = f"select {', '.join(f'null as {name}' for name in COLUMNS)} where false"
-    return f"select {', '.join(COLUMNS)} from ({every or empty}) order by begin_s, lane, line_from"
+    return f"select {', '.join(COLUMNS)} from ({every or empty}) order by begin_s, lane, line_from, line_to, strip, end_s, label"
+
+
+@dataclass(frozen=True)
+class Export:
+    """What leaves of one frame: the SELECT of its rows in a window, by their begin, and the lanes that they come from."""
+
+    frame: Frame
+    chosen: tuple[windows.Choice, ...]
+    sql: str
+
+
+def export(
+    frame: Frame, window: Window, chosen: Sequence[windows.Choice], source: ReadOnly, cache: Path | None
+) -> Export:
+    """Return what leaves of a frame."""
+    return Export(frame, tuple(chosen), table(frame, window, chosen, source, cache))
+
+
+def count(part: Export, source: ReadOnly) -> int:
+    """Return the number of rows that leave of a frame."""
+    return int(source.query(f"select count(*) as n from ({part.sql})")[0]["n"])
+
+
+def without_time(part: Export, source: ReadOnly) -> int:
+    """Count the rows of the frame's clocks that have no place on its axis, since no time stands in them."""
+    axis, many = part.frame.laid, 0
+    for one in part.chosen:
+        lane = one.lane
+        if source.has(lane.table) and (lane.order if axis.ordered else lane.timed):
+            here = axis.clocks() + one.condition
+            rows = rows_of(lane, here, here, axis.end, ordered=axis.ordered)
+            asked = f"select count(*) as n from ({rows}) where t0 is null or t1 is null"
+            many += int(source.query(asked)[0]["n"])
+    return many
 
 
 def _label(lane: Lane) -> str:

@@ -1,4 +1,7 @@
-"""Export the timeline: rows as CSV or Parquet, a trace for Perfetto, a picture. For members only."""
+"""Export the timeline: rows as CSV or Parquet, traces for Perfetto and OpenTelemetry, rows for Timesketch, a picture.
+
+For members only.
+"""
 
 from __future__ import annotations
 
@@ -17,46 +20,82 @@ from incidents import access
 from incidents.access import Room
 from incidents.content import pictures
 from incidents.drawing import frames, strips, windows
-from incidents.drawing.exports import flat, trace
+from incidents.drawing.exports import flat, spans, timesketch, trace
 from incidents.drawing.frames import Frame
 from incidents.drawing.lane import Window
 from incidents.drawing.registry import lanes
 from incidents.errors import Refused
 from incidents.pages import part_cache
-from incidents.pages.timeline.views import MOST_ADDED, asked_frames, asked_window, number
+from incidents.pages.timeline.views import MOST_ADDED, Json, asked_frames, asked_window, number
 from incidents.storage import store
 from incidents.work.drawable import newest_report, opened
 from rules.engine.read import ReadOnly
+
+#: Files of one axis, and files that hold all frames unless one is named: media type and ending.
+OF_ONE = {
+    "csv": ("text/csv; charset=utf-8", "csv"),
+    "parquet": ("application/vnd.apache.parquet", "parquet"),
+    "trace": ("application/json", "trace.json"),
+}
+OF_ALL = {
+    "jsonl": ("application/x-ndjson", "timesketch.jsonl"),
+    "otlp": ("application/json", "otlp.json"),
+}
 
 
 @require_GET
 @never_cache
 def rows(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
-    """Hand out the rows of a window of one frame: `csv`, `parquet` or `trace` (trace event JSON)."""
+    """Hand out the rows of a window of one frame: `csv`, `parquet`, `trace` (trace event JSON), `jsonl` (Timesketch) or
+    `otlp` (OTLP JSON, of lanes with spans only). The last two are of all frames, whole, if none is named.
+    """
     room = access.enter(request.user, slug)
     report = newest_report(room.incident)
-    if report is None or not request.GET.get("frame"):
+    if form in OF_ONE and (report is None or not request.GET.get("frame")):
         raise Refused("Name the frame whose rows you want.", 404)
+    if report is None:
+        raise Refused("This room was not judged yet.", 409)
+    judged = room.incident.evaluations.filter(accepted=True).order_by("-number").values_list("made_at", flat=True)
+    judged_at = judged[0]
     source = opened(room)
     try:
-        found = asked_frames(request, report, source)
-        if not found:
-            raise Refused("There is no such frame any more. Load the room again.", 404)
-        frame = found[0]
-        window = asked_window(request, frame)
-        sql = flat.table(frame, window, _chosen(request), source, store.cache_dir(room.incident.pk))
-        many = source.query(f"select count(*) as n from ({sql})")[0]["n"]
+        parts = _parts(request, room, report, source, form)
+        many = 0
+        for part in parts:
+            with frames.alone(part.frame, source):
+                many += flat.count(part, source)
         if many > flat.MOST_ROWS:
             raise Refused(f"These are {many:,} rows; at most {flat.MOST_ROWS:,} can be exported at once. Select a shorter range.", 413)  # fmt: skip
         if form == "parquet":
-            return _parquet(source, sql, room)
-        texts = _csv(source, sql) if form == "csv" else _trace(source, sql, frame, room)
+            return _parquet(source, parts[0].sql, room)
+        if form == "csv":
+            texts = _csv(source, parts[0].sql)
+        elif form == "trace":
+            texts = _trace(source, parts[0], room)
+        elif form == "jsonl":
+            texts = timesketch.lines(parts, source, report, judged_at)
+        else:
+            texts = spans.documents(parts, source, report, room.incident.slug)
     except BaseException:
         source.__exit__(None, None, None)
         raise
-    kind, ending = ("text/csv; charset=utf-8", "csv") if form == "csv" else ("application/json", "trace.json")
+    kind, ending = (OF_ONE | OF_ALL)[form]
     answer = StreamingHttpResponse(_until_end(source, texts), content_type=kind)
     return _attached(answer, f"{room.incident.slug}.{ending}")
+
+
+def _parts(request: HttpRequest, room: Room, report: Json, source: ReadOnly, form: str) -> list[flat.Export]:
+    """Return what leaves of each frame that the address asks for; a window is of the one frame that is named."""
+    found = asked_frames(request, report, source)
+    named = bool(request.GET.get("frame"))
+    if not found and (named or form in OF_ONE):
+        raise Refused("There is no such frame any more. Load the room again.", 404)
+    chosen = [one for one in _chosen(request) if form != "otlp" or one.lane.kind == "span"]
+    cache = store.cache_dir(room.incident.pk)
+    return [
+        flat.export(frame, asked_window(request, frame) if named else Window(frame.t0, frame.t1, 1000), chosen, source, cache)
+        for frame in found
+    ]  # fmt: skip
 
 
 def _chosen(request: HttpRequest) -> list[windows.Choice]:
@@ -71,9 +110,8 @@ def _parquet(source: ReadOnly, sql: str, room: Room) -> HttpResponseBase:
         file = Path(folder) / "rows.parquet"
         source.copy(sql, file)
         handed = file.open("rb")  # the name goes with the folder, the bytes stay until they are sent
-    return _attached(
-        FileResponse(handed, content_type="application/vnd.apache.parquet"), f"{room.incident.slug}.parquet"
-    )
+    kind, ending = OF_ONE["parquet"]
+    return _attached(FileResponse(handed, content_type=kind), f"{room.incident.slug}.{ending}")
 
 
 def _csv(source: ReadOnly, sql: str) -> Iterator[str]:
@@ -88,10 +126,11 @@ def _csv(source: ReadOnly, sql: str) -> Iterator[str]:
     yield text.getvalue()
 
 
-def _trace(source: ReadOnly, sql: str, frame: Frame, room: Room) -> Iterator[str]:
+def _trace(source: ReadOnly, part: flat.Export, room: Room) -> Iterator[str]:
+    frame = part.frame
     clocks = {c["clock"]: {"added_s": frame.laid.shifts[c["clock"]], "err_s": float(c.get("err") or 0.0), "host": c["host"]} for c in frame.clocks}  # fmt: skip
     about = {"room": room.incident.title, "frame": frame.name, "axis": frame.axis, "when": frame.when, "clocks": clocks}
-    found = (dict(zip(names, row, strict=True)) for names, piece in source.rows(sql) for row in piece)
+    found = (dict(zip(names, row, strict=True)) for names, piece in source.rows(part.sql) for row in piece)
     return trace.events(frame, found, about)
 
 

@@ -13,7 +13,7 @@ from incidents.pages.timeline import exports, ranges, views
 class RowsConverter(StringConverter):
     """File format of exported rows."""
 
-    regex = "csv|parquet|trace"
+    regex = "csv|parquet|trace|jsonl|otlp"
 
 
 register_converter(RowsConverter, "rows")
