@@ -155,6 +155,16 @@ class FrameShape(Schema):
     clocks: list[str]
 
 
+class AnnotationShape(Schema):
+    """An annotation of Grafana. A moment has the same `time` and `timeEnd`: milliseconds since 1970."""
+
+    time: int
+    timeEnd: int  # Grafana's own name
+    title: str
+    text: str
+    tags: list[str] | str
+
+
 class DoneShape(Schema):
     """One thing that people did: a decision, a change, an update given, a step, a status."""
 

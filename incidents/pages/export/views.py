@@ -16,7 +16,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from incidents import access
 from incidents.access import Right, Room
 from incidents.actions import exports as actions
-from incidents.content import found_files
+from incidents.content import annotations, found_files
+from incidents.drawing.exports.instants import zero_of
+from incidents.drawing.frames import frames_of
 from incidents.errors import Refused, StoreError
 from incidents.models.room.bundle import Holds
 from incidents.pages.shell import shell
@@ -27,7 +29,7 @@ A_PAGE = 40
 SHOWN = 20
 """Maximum number of bundles listed: those that are gone too, newest first."""
 
-FOUND = {("findings", "csv"), ("observations", "csv"), ("found", "sarif")}
+FOUND = {("findings", "csv"), ("observations", "csv"), ("found", "sarif"), ("annotations", "json")}
 MOST_FRAMES = 24
 """Maximum number of frames whose traces are offered; the timeline has the others."""
 
@@ -44,8 +46,9 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
             actions.ask(room, request.POST.get("holds", ""), also)
         return redirect("export", slug)
     newest = room.incident.evaluations.filter(accepted=True).order_by("-number").first()
-    context = shell(room, "export") | _bundles(room) | {"frames": _frames(room, newest.report if newest else None)}
-    return render(request, "export/export.html", context | {"judged": newest is not None})
+    context = shell(room, "export") | _bundles(room) | _frames(newest.report if newest else None)
+    dashboard = request.build_absolute_uri(reverse("list_annotations", args=[slug]))
+    return render(request, "export/export.html", context | {"judged": newest is not None, "dashboard": dashboard})
 
 
 @require_GET
@@ -85,7 +88,9 @@ def names(request: HttpRequest, slug: str, id: uuid.UUID) -> HttpResponse:
 
 @require_GET
 def found(request: HttpRequest, slug: str, what: str, form: str) -> HttpResponse:
-    """Hand out what the newest accepted judgement found: `findings.csv`, `observations.csv` or `found.sarif`."""
+    """Hand out what the newest accepted judgement found: `findings.csv`, `observations.csv`, `found.sarif`
+    or `annotations.json`.
+    """
     room = access.enter(request.user, slug)
     if (what, form) not in FOUND:
         raise Refused("There is no such export.", 404)
@@ -95,22 +100,30 @@ def found(request: HttpRequest, slug: str, what: str, form: str) -> HttpResponse
     if form == "csv":
         write = found_files.findings_csv if what == "findings" else found_files.observations_csv
         text, kind = write(newest.report), "text/csv; charset=utf-8"
+    elif form == "json":
+        links = annotations.Links(request.build_absolute_uri("/").rstrip("/"), slug)
+        told = annotations.annotations(newest.report, annotations.notes_of(room.incident), links)
+        text, kind = json.dumps(told, ensure_ascii=False, indent=1), "application/json"
     else:
         address = request.build_absolute_uri(reverse("room", args=[slug]))
-        told = found_files.sarif(newest.report, room.incident.title, address, f"1.0.{newest.number}")
-        text, kind = json.dumps(told, ensure_ascii=False, indent=1), "application/sarif+json"
+        log = found_files.sarif(newest.report, room.incident.title, address, f"1.0.{newest.number}")
+        text, kind = json.dumps(log, ensure_ascii=False, indent=1), "application/sarif+json"
     answer = HttpResponse(text, content_type=kind)
     answer["Content-Disposition"] = f'attachment; filename="{slug}-{what}.{form}"'
     answer["X-Content-Type-Options"] = "nosniff"
     return answer
 
 
-def _frames(room: Room, report: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the frames of the timeline that have an axis, with the hosts whose clocks they hold."""
-    hosts: dict[str, set[str]] = {}
-    for clock in (report or {}).get("clocks") or []:
-        hosts.setdefault(clock["frame"], set()).add(clock.get("host") or "unknown host")
-    return [{"name": name, "hosts": sorted(of)} for name, of in sorted(hosts.items())][:MOST_FRAMES]
+def _frames(report: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the frames of the timeline that have an axis, with the hosts whose clocks they hold, and those without a date."""
+    timed = sorted(frames_of(report or {}), key=lambda frame: frame.name)[:MOST_FRAMES]
+    return {
+        "frames": [
+            {"name": frame.name, "hosts": sorted({clock.get("host") or "unknown host" for clock in frame.clocks})}
+            for frame in timed
+        ],
+        "undated": [frame.name for frame in timed if zero_of(frame).at is None],
+    }
 
 
 def _bundles(room: Room) -> dict[str, Any]:

@@ -360,7 +360,11 @@ MATRIX: dict[str, list[Row]] = {
     "timeline-waits": [Row("viewer")],
     "timeline-picture": [Row("viewer")],
     "timeline-rows": [
-        Row("viewer", ok=(404,), args=in_room(form), data={"frame": "A"}) for form in ("csv", "parquet", "trace")
+        *(
+            Row("viewer", ok=(404,), args=in_room(form), data={"frame": "A"})
+            for form in ("csv", "parquet", "trace", "jsonl", "otlp")
+        ),
+        *(Row("viewer", args=in_room(form)) for form in ("jsonl", "otlp")),
     ],
     # Nothing is read yet, so there is no frame to look at; test_ranges.py asks in a judged room.
     "timeline-range": [Row("viewer", ok=(404,), data={"frame": "A"})],
@@ -635,6 +639,7 @@ MATRIX: dict[str, list[Row]] = {
         Row("viewer", args=in_room("findings", "csv")),
         Row("viewer", args=in_room("observations", "csv")),
         Row("viewer", args=in_room("found", "sarif")),
+        Row("viewer", args=in_room("annotations", "json")),
         Row("viewer", ok=(404,), args=in_room("secrets", "csv")),
     ],
     # This room came from no bundle; test_export.py brings one.

@@ -79,6 +79,7 @@ MATRIX = {
     "read_verdict": Row("viewer", "read"),
     "list_findings": Row("viewer", "read"),
     "list_observations": Row("viewer", "read"),
+    "list_annotations": Row("viewer", "read"),
     "list_frames": Row("viewer", "read"),
     "list_rows": Row("viewer", "read", 404, data={"frame": "A"}),  # nothing is read, so there is no frame
     "list_notes": Row("viewer", "read"),

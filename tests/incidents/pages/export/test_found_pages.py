@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -12,9 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from incidents.models.room.bundle import Export
-from tests.incidents.conftest import make_room
+from tests.incidents.conftest import make_artifact, make_room, run_jobs
 from tests.incidents.pages.conftest import client_of
 from tests.incidents.pages.pages import unbroken
+from tests.rules.clocks import dated_rooms as rooms
 
 pytestmark = pytest.mark.django_db
 
@@ -26,6 +29,7 @@ def test_the_page_links_every_file_and_each_answers(judged):
         ("findings", "csv", "text/csv; charset=utf-8"),
         ("observations", "csv", "text/csv; charset=utf-8"),
         ("found", "sarif", "application/sarif+json"),
+        ("annotations", "json", "application/json"),
     ):
         address = reverse("export-found", args=[judged.slug, what, form])
         assert f'href="{address}"' in page
@@ -41,6 +45,27 @@ def test_the_page_links_every_file_and_each_answers(judged):
     assert [row["key"] for row in rows] == [finding["key"] for finding in report["findings"]]
     log = json.loads(client.get(reverse("export-found", args=[judged.slug, "found", "sarif"])).content)
     assert log["runs"][0]["tool"]["driver"]["informationUri"].endswith(f"/rooms/{judged.slug}/")
+
+
+def test_the_page_links_files_of_rows_that_answer_and_names_frames_without_a_date(db):
+    room = make_room()
+    for name, text in (
+        ("a.strace", rooms.strace_ttt()),
+        ("b.truss", rooms.truss_d()),
+        ("c.vmstat", rooms.vmstat_alone()),
+    ):
+        make_artifact(room, text.encode(), name, host="db1")
+    run_jobs()
+    client = client_of(room)
+    page = unbroken(client.get(reverse("export", args=[room.incident.slug])))
+    addresses = [html.unescape(one) for one in re.findall(r'href="([^"]*/timeline/rows\.[^"]*)"', page)]
+    assert [one.rpartition("/")[2] for one in addresses] == [
+        *("rows.jsonl", "rows.otlp", "rows.trace?frame=A", "rows.trace?frame=B"),
+    ]
+    for address in addresses:
+        assert client.get(address).status_code == 200, address
+    assert "1 of 2 frames has no date: B." in page
+    assert f"/api/v1/rooms/{room.incident.slug}/annotations?from=${{__from}}&amp;to=${{__to}}" in page
 
 
 def test_an_unjudged_room_has_nothing_to_hand_out(db):
