@@ -13,6 +13,7 @@ import pytest
 
 from incidents.access import Room
 from incidents.actions import case, exports, names, notes, purge
+from incidents.content.annotations import annotations
 from incidents.errors import NotAllowed, Refused
 from incidents.models.people.membership import Role
 from incidents.models.room.bundle import BundleState
@@ -34,8 +35,8 @@ LOG = "".join(
     )
 )
 STRACE = "".join(
-    f'4117 10:00:0{n % 10}.{n:06d} connect(7, {{sa_family=AF_INET, sin_port=htons(1521), sin_addr=inet_addr("10.77.9.{n}")}}, 16) = 0 <2.000100>\n'
-    f'4117 10:00:0{n % 10}.{n:06d} openat(AT_FDCWD, "/u01/zebrafarm/orders.trc", O_RDONLY) = 8 <0.000011>\n'
+    f'4117 {1460613600 + n}.{n:06d} connect(7, {{sa_family=AF_INET, sin_port=htons(1521), sin_addr=inet_addr("10.77.9.{n}")}}, 16) = 0 <2.000100>\n'
+    f'4117 {1460613600 + n}.{n + 1:06d} openat(AT_FDCWD, "/u01/zebrafarm/orders.trc", O_RDONLY) = 8 <0.000011>\n'
     for n in range(1, 40)
 )
 PLANTED = (
@@ -74,7 +75,9 @@ def test_no_planted_name_is_in_any_byte(room):
     shown = json.dumps(report).lower() + LOG.lower() + STRACE.lower()
     assert [word for word in ("qzdb77", "wanda", "10.77.", "zebrafarm") if word not in shown] == [], "nothing to hide"
     files = exported(room, "GNUHERD")
-    assert {"schema.json", "report.json", "findings.csv", "observations.csv", "found.sarif"} < set(files)
+    assert {"schema.json", "report.json", "findings.csv", "observations.csv", "found.sarif", "annotations.json"} < set(
+        files
+    )
     for name, content in files.items():
         whole = content.lower()
         if name.endswith(".parquet"):  # its pages are packed: what is read counts as well
@@ -96,6 +99,12 @@ def test_relations_stay(room):
     assert len(hosts) == 1
     report = json.loads(files["report.json"])
     assert hosts <= {artifact["host"] for artifact in report["artifacts"]}, "a host is the same in tables and report"
+    noted = json.loads(files["annotations.json"])
+    assert len(noted) == len(annotations(room.incident.evaluations.latest("number").report, [], None)) > 0
+    assert {tag for one in noted for tag in one["tags"] if tag.startswith("host-")} <= {
+        a["host"] for a in report["artifacts"]
+    }
+    assert not any("http" in one["text"] for one in noted)
     addresses = (
         {a for value in frame["arg_host"].drop_nulls() for a in [value]} if "arg_host" in frame.columns else set()
     )
