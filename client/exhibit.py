@@ -12,6 +12,9 @@
     exhibit.py watch ROOM                       # until everything is read and judged
     exhibit.py ask ROOM 'select * from syscalls limit 5'
     exhibit.py report ROOM
+    exhibit.py summary ROOM                     # the page for managers
+
+`pip install` of the folder makes a command `exhibit` of it.
 
 The token comes from the page "Access tokens". It is never taken from the command line, which other users of a machine see.
 """
@@ -399,6 +402,8 @@ def main(arguments: list[str] | None = None) -> int:
     ask.add_argument("sql")
     report = _verb(verbs, "report", "print verdict and findings with their lines", _report)
     report.add_argument("--json", action="store_true", help="as JSON objects")
+    summary = _verb(verbs, "summary", "print the summary for managers with the lines it rests on", _summary)
+    summary.add_argument("--json", action="store_true", help="as a JSON object")
     said = parser.parse_args(arguments)
     url, token = os.environ.get("EXHIBIT_URL", ""), os.environ.get("EXHIBIT_TOKEN", "")
     if not url or not token:
@@ -473,6 +478,42 @@ def _report(exhibit: Exhibit, said: Any) -> int:
         for cited in content.get("citations", []):
             print(f"  artifact {cited['artifact']}, lines {cited['line_from']} to {cited['line_to']}")
     return 0
+
+
+def _summary(exhibit: Exhibit, said: Any) -> int:
+    summary = exhibit.room(said.room).summary()
+    if said.json:
+        print(json.dumps(summary, indent=1, ensure_ascii=False))
+        return 0
+    content = summary["content"]
+    print(content["title"])
+    for cell in content["cells"]:
+        print(f"{cell['title']}: {'; '.join(_sentences(cell))}")
+    for section in content["sections"]:
+        print(f"\n{section['title']}")
+        for sentence in _sentences(section):
+            print(f"  {sentence}")
+    if content["sources"]:
+        print("\nEvidence")
+    for source in content["sources"]:
+        for cited in source["citations"]:
+            place = f"artifact {cited['artifact']} ({cited['file']}), lines {cited['line_from']} to {cited['line_to']}"
+            print(f"  [{source['n']}] {place}{', withdrawn' if cited['withdrawn'] else ''}")
+    return 0
+
+
+def _sentences(part: Json) -> list[str]:
+    """Return the sentences of a part of the summary; a lead's own words come after them, or stand instead."""
+    found = []
+    for one in part["sentences"]:
+        signed = f"({one['by']})" if one["by"] else ""
+        refs = "".join(f"[{number}]" for number in one["refs"])
+        found.append(" ".join(filter(None, (one["lead"], one["text"], one["note"], signed, refs))))
+    words = part.get("words")
+    if not words:
+        return found
+    own = f"{' '.join(words['text'].split())} ({words['by']})"
+    return [own] if words["way"] == "instead" else [*found, own]
 
 
 if __name__ == "__main__":

@@ -17,10 +17,14 @@ import os
 from typing import Annotated, Any, Literal
 
 from exhibit import Exhibit, Problem, Unreachable
-from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
-from pydantic import Field
+
+try:
+    from mcp.server.mcpserver import Context, MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.types import ToolAnnotations
+    from pydantic import Field  # mcp needs it itself
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This needs the package mcp, 2.3 or newer (pip install 'mcp>=2.3,<3'): {error}.") from error
 
 Json = dict[str, Any]
 Slug = Annotated[
@@ -72,6 +76,12 @@ def read_findings(context: Context, room: Slug, page: Page = 1) -> Json:
 def read_observations(context: Context, room: Slug, page: Page = 1) -> Json:
     """Read what stands out in the evidence, with the cited lines."""
     return asked(context, place(room, "observations"), page=page, size=A_PAGE)
+
+
+@server.tool(annotations=READS)
+def read_summary(context: Context, room: Slug) -> Json:
+    """Read the page for managers: sections of sentences, whose `refs` are numbers of `sources`, the cited lines."""
+    return asked(context, place(room, "summary"))
 
 
 @server.tool(annotations=READS)
@@ -152,9 +162,7 @@ def token_of(context: Context) -> str:
 
 def main() -> None:
     """Serve over stdio, or over HTTP on this machine."""
-    parser = argparse.ArgumentParser(
-        prog="exhibit_mcp", description="Serve rooms of Exhibit by MCP; EXHIBIT_URL says which."
-    )
+    parser = argparse.ArgumentParser(description="Serve rooms of Exhibit by MCP; EXHIBIT_URL says which.")
     parser.add_argument("--http", action="store_true", help="streamable HTTP instead of stdio")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8765)

@@ -12,12 +12,13 @@ import pytest
 
 from incidents.access import Room
 from incidents.actions import access_tokens
+from incidents.actions import summary as summaries
 from incidents.doors.rest import description
 from incidents.models.people.access_token import Scope
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_room, run_jobs
 from tests.incidents.doors.test_collector import Door, door  # noqa: F401  # a fixture
 from tests.incidents.pages import reports
-from tests.incidents.pages.conftest import add_report
+from tests.incidents.pages.conftest import add_files, add_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FILE = Path(__file__).resolve().parents[4] / "client" / "exhibit.py"
@@ -159,6 +160,21 @@ def test_the_command_uploads_watches_asks_and_reports(door: Door, tmp_path: Path
     assert reports.report()["verdict"]["sentence"] in report
     assert "artifact 1, lines" in report
     assert '"findings"' in command(door, room, "report", slug, "--json").stdout
+
+
+def test_the_command_prints_the_summary_with_its_lines_and_the_words_of_a_lead(door: Door):  # noqa: F811
+    room = make_room(title="Logins take 3.9 s")
+    add_files(room)
+    add_report(room)
+    slug = room.incident.slug
+    summaries.put_text(room, "next", "Restart\nat night.", "beside", 0)
+    summaries.put_text(room, "cause", "Memory.", "instead", 0)
+    told = command(door, room, "summary", slug).stdout
+    assert told.startswith("Logins take 3.9 s\n")
+    assert "Restart at night. (" in told
+    assert f"\nCause\n  Memory. ({room.user.username})\n\n" in told
+    assert "  [1] artifact 1 (truss-listener.txt), lines 7 to 11\n" in told
+    assert '"digest"' in command(door, room, "summary", slug, "--json").stdout
 
 
 def test_the_command_says_what_it_needs():

@@ -82,6 +82,7 @@ def test_it_reads_a_room_and_proposes_a_note(door: Door):  # noqa: F811
             "rooms": await called(client, "list_rooms"),
             "verdict": await called(client, "read_verdict", room=slug),
             "findings": await called(client, "read_findings", room=slug),
+            "summary": await called(client, "read_summary", room=slug),
             "lines": await called(client, "read_lines", room=slug, artifact=1, first=2, most=1),
             "answer": await called(client, "ask_in_sql", room=slug, sql="select count(*) as n from conn_times"),
             "note": await called(client, "propose_note", room=slug, text="Slow here.", artifact=1),
@@ -95,6 +96,8 @@ def test_it_reads_a_room_and_proposes_a_note(door: Door):  # noqa: F811
     assert [one["slug"] for one in told["rooms"]["items"]] == [slug]
     assert told["verdict"]["verdict"] == reports.report()["verdict"]
     assert told["findings"]["items"][0]["content"]["citations"]
+    assert told["summary"]["content"]["title"] == room.incident.title
+    assert told["summary"]["content"]["sources"]
     assert told["lines"]["lines"] == [{"line": 2, "text": "time elapsed : 0,31"}]
     assert told["answer"]["rows"] == [[20]]
     assert (Note.objects.get().program, told["note"]["program"]) == ("the model", "the model")
