@@ -25,7 +25,7 @@ Json = Mapping[str, Any]
 
 _1970 = datetime(1970, 1, 1, tzinfo=UTC)
 #: Attributes that a line has if they are known, named as the columns of the flat table.
-ATTRIBUTES = ("lane", "host", "clock", "artifact", "line_from", "line_to", "strip", "length_s", "value", "unit")
+ATTRIBUTES = ("lane", "host", "clock", "artifact", "line_from", "line_to", "strip")
 
 
 def lines(parts: Iterable[Export], source: ReadOnly, report: Json, judged_at: datetime) -> Iterator[str]:
@@ -71,15 +71,16 @@ def _line(row: Json, frame: str, zero: float, note: str, files: Mapping[int, str
         return None
     event = _dated(end if sample else begin)
     event |= {"message": _message(row), "timestamp_desc": _stamp(row, sample), "data_type": "exhibit:timeline:row"}
-    event |= {name: row[name] for name in ATTRIBUTES if row[name] not in (None, "")}
-    if sample and not math.isfinite(row["value"]):
-        del event["value"]  # JSON has no word for it
-    if end > begin and not sample:
-        event["end"] = _dated(end)["datetime"]
+    event |= {name: row[name] for name in ATTRIBUTES}
+    if sample:
+        event |= {"value": row["value"], "unit": row["unit"]} if math.isfinite(row["value"]) else {}
+    elif end > begin:
+        event |= {"end": _dated(end)["datetime"], "length_s": row["length_s"]}
     if row["at_most"]:
         event["at_most"] = True
     event |= {"file": files.get(row["artifact"]), "frame": frame, "clock_note": note}
-    return _written({name: visible(value) if isinstance(value, str) else value for name, value in event.items()})
+    known = {name: value for name, value in event.items() if value not in (None, "")}
+    return _written({name: visible(value) if isinstance(value, str) else value for name, value in known.items()})
 
 
 def _message(row: Json) -> str:

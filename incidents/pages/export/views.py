@@ -46,9 +46,18 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
             actions.ask(room, request.POST.get("holds", ""), also)
         return redirect("export", slug)
     newest = room.incident.evaluations.filter(accepted=True).order_by("-number").first()
-    context = shell(room, "export") | _bundles(room) | _frames(newest.report if newest else None)
-    dashboard = request.build_absolute_uri(reverse("list_annotations", args=[slug]))
-    return render(request, "export/export.html", context | {"judged": newest is not None, "dashboard": dashboard})
+    report = newest.report if newest else None
+    context = (
+        shell(room, "export")
+        | _bundles(room)
+        | _frames(report)
+        | {
+            "judged": report is not None,
+            "dashboard": request.build_absolute_uri(reverse("list_annotations", args=[slug])),
+            "dated": bool(report and annotations.annotations(report, [], None)),
+        }
+    )
+    return render(request, "export/export.html", context)
 
 
 @require_GET

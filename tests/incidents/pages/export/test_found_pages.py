@@ -64,7 +64,8 @@ def test_the_page_links_files_of_rows_that_answer_and_names_frames_without_a_dat
     ]
     for address in addresses:
         assert client.get(address).status_code == 200, address
-    assert "1 of 2 frames has no date: B." in page
+    assert "its own. Without a date: frame B. Their rows" in page
+    assert "So far it would show nothing" in page, "nothing that was found has a date"
     assert f"/api/v1/rooms/{room.incident.slug}/annotations?from=${{__from}}&amp;to=${{__to}}" in page
 
 
