@@ -1,11 +1,16 @@
-"""Convert places on the axis of a frame to instants, as whole numbers: a float of seconds since 1970 loses nanoseconds."""
+"""What files for other tools have in common: places on an axis as instants, and texts with their hidden signs shown.
+
+Instants are whole numbers: a float of seconds since 1970 loses nanoseconds.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from incidents.drawing.frames import COUNTED_FROM, Frame
+from parsers.text.spelling import visible
 
 #: Coarsest step (s) between neighbouring floats at which digits below a microsecond still mean something.
 _FINE_S = 1e-9
@@ -48,3 +53,9 @@ def nanoseconds(zero: float, at: float) -> int:
     """
     fine = round(at * 1e9) if math.ulp(at) <= _FINE_S else round(at * 1e6) * 1000
     return round(zero * 1e6) * 1000 + fine
+
+
+@lru_cache(maxsize=8192)
+def shown(text: str) -> str:
+    """Return a text with its hidden signs spelled out. Most texts of rows repeat: hosts, threads, names of calls."""
+    return visible(text)

@@ -14,14 +14,14 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from incidents.drawing import frames
 from incidents.drawing.exports.flat import Export
-from incidents.drawing.exports.instants import nanoseconds, zero_of
-from parsers.text.spelling import visible
+from incidents.drawing.exports.instants import nanoseconds, shown, zero_of
 from rules.engine.read import ReadOnly
 
 Json = Mapping[str, Any]
@@ -64,7 +64,7 @@ def _placed(part: Export, source: ReadOnly, report: Json) -> tuple[float, str, d
     left_out = source.query(f"select count(*) as n from ({part.sql}) where not ({fits})")[0]["n"]
     about: dict[str, Any] = {
         "exhibit.frame": part.frame.name,
-        "exhibit.clock.note": visible(frames.reason(part.frame, report)),
+        "exhibit.clock.note": shown(frames.reason(part.frame, report)),
         "exhibit.clock.unknown": known.caveat or None,
         "exhibit.left_out": left_out or None,
     }
@@ -81,10 +81,10 @@ def _names(of: tuple[str | None, int, str], files: Mapping[int, str]) -> dict[st
     host, artifact, clock = of
     file = files.get(artifact) or f"artifact {artifact}"
     return {
-        "service.name": visible(f"{host or 'unknown host'}: {file}"),
-        "host.name": host and visible(host),
+        "service.name": shown(f"{host or 'unknown host'}: {file}"),
+        "host.name": host and shown(host),
         "exhibit.artifact": artifact,
-        "exhibit.file": visible(file),
+        "exhibit.file": shown(file),
         "exhibit.clock": clock,
     }
 
@@ -105,21 +105,27 @@ def _span(row: Json, zero: float, room: str) -> dict[str, Any]:
     strip = (room, row["artifact"], row["lane"], row["strip"])
     begin = nanoseconds(zero, row["begin_s"])
     return {
-        "traceId": _id(16, *strip),
+        "traceId": _trace_id(*strip),
         "spanId": _id(8, *strip, row["line_from"], row["line_to"], row["nth"]),
-        "name": visible(row["label"] or row["lane"]),
+        "name": shown(row["label"] or row["lane"]),
         "kind": INTERNAL,
         "startTimeUnixNano": str(begin),
         "endTimeUnixNano": str(max(begin, nanoseconds(zero, row["end_s"]))),
         "attributes": _attributes(
             {
-                "exhibit.strip": visible(row["strip"]) or None,
+                "exhibit.strip": shown(row["strip"]) or None,
                 "exhibit.line_from": row["line_from"],
                 "exhibit.line_to": row["line_to"],
                 "exhibit.at_most": True if row["at_most"] else None,
             }
         ),
     }
+
+
+@lru_cache(maxsize=8192)
+def _trace_id(*strip: object) -> str:
+    """Return the id of a strip's trace; its spans have the same one."""
+    return _id(16, *strip)
 
 
 def _id(size: int, *of: object) -> str:

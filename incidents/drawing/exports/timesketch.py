@@ -16,12 +16,13 @@ from typing import Any
 from incidents.drawing import frames
 from incidents.drawing.exports import flat
 from incidents.drawing.exports.flat import Export
-from incidents.drawing.exports.instants import END_NS, nanoseconds, zero_of
+from incidents.drawing.exports.instants import END_NS, nanoseconds, shown, zero_of
 from incidents.drawing.lane import length
-from parsers.text.spelling import visible
 from rules.engine.read import ReadOnly
 
 Json = Mapping[str, Any]
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 _1970 = datetime(1970, 1, 1, tzinfo=UTC)
 #: Attributes that a line has if they are known, named as the columns of the flat table.
@@ -34,17 +35,17 @@ def lines(parts: Iterable[Export], source: ReadOnly, report: Json, judged_at: da
     apart: list[str] = []
     files = {artifact["id"]: str(artifact.get("file") or "") for artifact in report.get("artifacts") or []}
     for part in parts:
-        title = visible(frames.title(part.frame, report))
+        title = shown(frames.title(part.frame, report))
         with frames.alone(part.frame, source):
             zero, without = zero_of(part.frame), flat.without_time(part, source)
             if without:
                 remarks.append(f"{_rows(without)} of “{title}” left out: no time stands in them.")
             if zero.at is None:
                 many = flat.count(part, source)
-                remarks += [f"{_rows(many)} of “{title}” left out: {visible(zero.caveat)}."] if many else []
+                remarks += [f"{_rows(many)} of “{title}” left out: {shown(zero.caveat)}."] if many else []
                 continue
             apart.append(title)
-            note = "; ".join(filter(None, (visible(frames.reason(part.frame, report)), zero.caveat)))
+            note = "; ".join(filter(None, (shown(frames.reason(part.frame, report)), zero.caveat)))
             odd = 0
             for names, piece in source.rows(part.sql):
                 made = [
@@ -80,7 +81,7 @@ def _line(row: Json, frame: str, zero: float, note: str, files: Mapping[int, str
         event["at_most"] = True
     event |= {"file": files.get(row["artifact"]), "frame": frame, "clock_note": note}
     known = {name: value for name, value in event.items() if value not in (None, "")}
-    return _written({name: visible(value) if isinstance(value, str) else value for name, value in known.items()})
+    return _written({name: shown(value) if isinstance(value, str) else value for name, value in known.items()})
 
 
 def _message(row: Json) -> str:
@@ -115,7 +116,7 @@ def _dated(at: int) -> dict[str, Any]:
 
 
 def _written(event: Json) -> str:
-    return json.dumps(event, ensure_ascii=False, allow_nan=False) + "\n"
+    return _encode(event) + "\n"
 
 
 def _rows(many: int) -> str:
