@@ -28,7 +28,7 @@ from incidents.models.room.layout import Layout
 from rules.case.reading import open_paths
 from rules.engine.read import ReadOnly
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
-from tests.incidents.drawing.test_trace_format import check
+from tests.incidents.drawing.exports.test_trace import check
 from tests.incidents.pages.conftest import client_of
 
 pytestmark = pytest.mark.django_db
