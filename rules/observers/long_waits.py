@@ -26,6 +26,7 @@ from rules.observers.log_steps import absences, named_steps
 from rules.observers.log_times import LONGEST_S, STEP_S, brief, gaps, quoted, step_of, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import handshakes, silences, turns
+from rules.observers.request_times import late_request, stays_open
 from rules.observers.talk import NO_ANSWER, Talk, around, in_vain, owed, peer, resolver_waits
 from rules.observers.time_limits import time_limits
 from rules.observers.timed_steps import STARTUP
@@ -351,16 +352,19 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 pl.len().alias("n"),
                 pl.col("elapsed_s").sum().alias("sum"),
                 pl.col("elapsed_s").filter(pl.col("elapsed_s") >= STEP_S).sum().alias("late"),
+                (pl.col("elapsed_s") >= STEP_S).sum().alias("n_late"),
                 pl.struct("line_no", "line_end", "elapsed_s", "text").top_k_by("elapsed_s", 3).alias("worst"),
             )
-            .with_columns(pl.col("sum").sum().over("artifact_id").alias("whole"))
+            .with_columns(pl.col("name").map_elements(stays_open, return_dtype=pl.Boolean).alias("open"))
+            .with_columns(pl.col("sum").filter(~pl.col("open")).sum().over("artifact_id").alias("whole"))
         )
         for row in (
             long.join(middle, on=key, nulls_equal=True).sort("sum", descending=True).head(MOST).collect().to_dicts()
         ):
             top = row["worst"][0]
             step = step_of(str(top["text"] or ""), top["elapsed_s"]) or ""
-            named = bool(step and recognise(step=step))
+            request = late_request(str(row["name"]), row["middle"], row["n_late"], row["late"]) if top["text"] else ()
+            named = bool(request or (step and recognise(step=step)))
             of_time = bool(OF_TIME.search(row["name"]))
             text = f"{row['name']} {'is' if of_time else 'took'} {figure(top['elapsed_s'], 's')}"
             if of_time and row["all"] > 1:
@@ -385,8 +389,10 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 of_s=row["whole"] if named else None,
                 n=row["n"],
                 seen=(
+                    *request,
                     *(({"log": f"{row['name']}: {top['text']}"},) if top["text"] else ()),
-                    *(({"step": step},) if named else ()),
+                    *(({"step": step},) if step and named else ()),
                     {"seconds": round(top["elapsed_s"], 6)},
                 ),
+                idle="stays open until there is news" if row["open"] else None,
             )

@@ -36,6 +36,7 @@ from parsers.formats.general.text.platform_lines import severity_of_platform
 from parsers.formats.general.text.proc_lines import DOTNET, LINES, QUEUES, counted
 from parsers.formats.general.text.program_lines import severity_of_program
 from parsers.formats.general.text.queue_lines import BACKLOG, queued
+from parsers.formats.general.text.request_lines import requested
 from parsers.formats.general.text.single_lines import (
     ADVICE,
     ATTRIBUTION,
@@ -650,6 +651,9 @@ class Paragraphs:
             if made := measured(line) or timed(line, state.get("time_unit")) or lasted(line):
                 self._measured(no, *made)
                 return
+            if request := requested(line):
+                self._measured(no, *request, line.strip())
+                return
             if groups & _SAID and (
                 said := severity_of_program(line) or severity_of_database(line) or severity_of_platform(line)
             ):
@@ -749,6 +753,7 @@ class Paragraphs:
         severity = None if said else SEVERITY.search(text[:200])
         code = CODE.search(text) if "ORA-" in text or "TNS-" in text else None
         call = call_of(text)
+        request = requested(text) if call is None else None
         complaint = None if severity or said else COMPLAINT.match(text[:200])
         named = (
             next(filter(None, severity.groups()), None) if severity else complaint["severity"] if complaint else said
@@ -761,9 +766,9 @@ class Paragraphs:
             severity=named,
             code=f"{code[1]}{code[2]}" if code else None,
             text=text,
-            op=call[0] if call else None,
-            elapsed_s=call[1] if call else None,
-            ok=None,
+            op=call[0] if call else request[0] if request else None,
+            elapsed_s=call[1] if call else request[1] if request else None,
+            ok=request[2] if request else None,
         )
 
     def _pairs(self, no: int, pairs: list[Pair], title: str | None = None) -> None:
