@@ -39,6 +39,9 @@ LEAST = 5
 LEAST_LONG = 2
 """The same of requests that the server answered late, each of them after `LONG_S`: people paste the slow lines of a log."""
 
+SURELY_S = 5.0
+"""Minimum length in seconds of a single request that a server answered late: a hiccup is shorter."""
+
 CITED = 5
 """Number of requests near the middle one that are cited."""
 
@@ -148,7 +151,11 @@ def _requests(case: CaseTables, shape: Shape) -> Iterator[Sighting]:
     groups = (
         rows.group_by(*PLACE_COLUMNS, "server")
         .agg(pl.len().alias("n"), pl.col("whole").min().alias("least"), pl.col("whole", *names).median())
-        .filter((pl.col("n") >= LEAST) | ((pl.col("n") >= LEAST_LONG) & (pl.col("least") >= LONG_S)))
+        .filter(
+            (pl.col("n") >= LEAST)
+            | ((pl.col("n") >= LEAST_LONG) & (pl.col("least") >= LONG_S))
+            | (pl.col("least") >= SURELY_S)
+        )
         .filter(pl.col("whole") >= FELT_S)
         .top_k(MOST, by="whole")
         .collect(engine="streaming")
@@ -173,13 +180,21 @@ def _near(rows: pl.LazyFrame, row: Mapping[str, Any], part: str) -> Mapping[str,
     return made.collect(engine="streaming").row(0, named=True)
 
 
+def _headline(row: Mapping[str, Any], words: str, seconds: float, near: Mapping[str, Any]) -> str:
+    """Return what the requests to one server took, and what of it is the part in `words`."""
+    of = f"{figure(seconds, 's')} ({percent(seconds, row['whole'])}) of it {words}"
+    if row["n"] == 1:
+        return f"A request to {row['server']} took {figure(row['whole'], 's')}, {of}"
+    half = f"half of them {figure(near['low'], 's')} to {figure(near['high'], 's')} there"
+    return f"{row['n']:,} requests to {row['server']} took {figure(row['whole'], 's')} (median), {of}; {half}"
+
+
 def _sighting(row: Mapping[str, Any], words: str, seconds: float, near: Mapping[str, Any]) -> Sighting:
     whole = row["whole"]
     return Sighting(
         "split",
         str(row["server"]),
-        f"{row['n']:,} requests to {row['server']} took {figure(whole, 's')} (median), {figure(seconds, 's')}"
-        f" ({percent(seconds, whole)}) of it {words}; half of them {figure(near['low'], 's')} to {figure(near['high'], 's')} there",
+        _headline(row, words, seconds, near),
         "part_s",
         seconds,
         "s",

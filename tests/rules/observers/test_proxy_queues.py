@@ -117,3 +117,29 @@ def test_a_peak_of_few_among_many_names_no_reason() -> None:
 @pytest.mark.parametrize("text", [short(999, 10), short(1200, 2400)])
 def test_short_waits_and_slow_servers_are_no_queue(text: str) -> None:
     assert logged(text) == []
+
+
+def test_a_single_request_is_late_from_five_seconds_on() -> None:
+    (made,) = logged(http(0, 2, 5000, 5002))
+    assert (
+        made.headline == "A request to api/node3 took 5.002 s, 5.000 s (100.0 %) of it waiting for the server's answer"
+    )
+    assert made.seen == ({"event": "server-answers-late"},)
+    assert logged(http(0, 2, 4990, 4992)) == []
+    assert logged(http(0, 2, 5000, 5002), http(0, 2, 3, 5)) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "mechanism"),
+    [("sQ", "proxy-queue"), ("sC", "service-timeout"), ("SC", "connection-refused"), ("sH", "proxy-wait")],
+)
+def test_the_flags_of_haproxy_name_where_a_request_ended(flags: str, mechanism: str) -> None:
+    text = f'web pool/s1 0/0/-1/-1/9001 503 212 - - {flags}-- 20/20/1/1/3 0/0 "GET / HTTP/1.1"'
+    assert {s.mechanism for s in recognise(log=text)} == {mechanism}
+
+
+def test_a_load_balancer_without_an_answer_of_the_server() -> None:
+    text = (
+        'app/lb/1f 192.0.2.8:4711 198.51.100.2:443 0.001 -1 -1 504 - 34 366 "GET https://one.example:443/ HTTP/1.1" "-"'
+    )
+    assert {s.mechanism for s in recognise(log=text)} == {"service-timeout"}

@@ -98,8 +98,9 @@ _VALUES = re.compile(r"(?:current[_ ]?)?(?:values?|settings?|counts?|totals?)", 
 _FENCED = re.compile(FENCE)
 _DAY_S = 86400.0
 
-_DOTNET = re.compile(r"(?P<level>trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,200}\[[0-9]{1,9}\]")
-"""First line of an entry of .NET's console logger (Microsoft.Extensions.Logging.Console); its message stands below, further in."""
+_DOTNET = re.compile(r"(?P<level>trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,200}\[[0-9]{1,9}\](?P<text> \S.*)?")
+"""First line of an entry of .NET's console logger (Microsoft.Extensions.Logging.Console); its message stands below, further in,
+or on the same line (SingleLine)."""
 
 _DOTNET_LEVELS = {"trce": "TRACE", "dbug": "DEBUG", "info": "INFO", "warn": "WARN", "fail": "ERROR", "crit": "CRITICAL"}
 
@@ -704,6 +705,9 @@ class Paragraphs:
             self.read.append(no)  # a message of several lines
             return
         if entry := _DOTNET.fullmatch(line):
+            if entry["text"]:
+                self._log(no, state.get("now"), line.strip(), _DOTNET_LEVELS[entry["level"]])
+                return
             state["dotnet"] = _DOTNET_LEVELS[entry["level"]]
             self.read.append(no)
             return
