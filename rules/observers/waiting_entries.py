@@ -22,6 +22,7 @@ from rules.derived.derived_table import CaseTables
 from rules.observers.database_lists import (
     IDLE_WAITS,
     MILLIS,
+    SECONDS,
     WAITS,
     WAITS_FOR,
     WHO,
@@ -47,6 +48,7 @@ SPILLED = 1e9
 HALF = 0.5
 STUCK_S, SEVERAL = 10.0, 2
 IN_WAIT = ("seconds_in_wait", "wait_secs", "wait_seconds")
+LOCKS = ("row-lock", "table-lock", "deadlock")
 CITED = 10
 
 JOBS = frozenset(("jobid", "job_id", "jobname", "job_name"))
@@ -202,25 +204,28 @@ def _operations(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Si
 
 
 def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:
-    """Yield the wait in which most sessions of a list have been for ten seconds or longer."""
-    event = next((n for n in WAITS if n in names), None)
-    if event is None or not names & set(WHO) or any(one.first(WAITS_FOR) for one in listing):
+    """Yield the wait in which most sessions of a list have been for ten seconds or longer.
+
+    Columns of other lists say since when a session is in its state or statement. They count for waits that signatures name as
+    locks, whose time is nearly all of that of the statement; so does a lock that stands in a column of states (MySQL).
+    """
+    if not names & set(WHO) or any(one.first(WAITS_FOR) for one in listing):
         return
     millis, seconds = next((n for n in MILLIS if n in names), None), next((n for n in IN_WAIT if n in names), None)
-    if millis is None and seconds is None:
-        return
+    since = next((n for n in SECONDS if n in names), None)
     held: dict[str, list[tuple[float, Listed]]] = {}
     busy = 0
     for one in listing:
-        name = one.of[event].strip()
-        if (
-            not is_known(name)
-            or IDLE_WAITS.fullmatch(name)
-            or any(s.strength == "idle" for s in recognise(event=name)[:1])
-        ):
+        event = _wait_of(names, one)
+        if event is None:
             continue
+        name = one.of[event].strip()
         busy += 1
-        took = (figure_of(one.of[seconds]) or 0.0) if seconds else (figure_of(one.of[millis or ""]) or 0.0) / 1000
+        lock = any(s.mechanism in LOCKS and s.strength == "mechanism" for s in recognise(event=name)[:1])
+        if event in WAITS and (seconds or millis):
+            took = (figure_of(one.of[seconds]) or 0.0) if seconds else (figure_of(one.of[millis or ""]) or 0.0) / 1000
+        else:
+            took = (figure_of(one.of[since]) or 0.0) if since and lock else 0.0
         if took >= STUCK_S:
             held.setdefault(name, []).append((took, one))
     for name, stuck in held.items():
@@ -229,6 +234,28 @@ def _waits(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sightin
             words = f"{len(stuck):,} of {busy:,} sessions at work wait in {name}, the longest for {figure(most, 's')}"
             made = _made([one for _, one in stuck], name, words, "wait_s", most, "s", name, max(0.6, len(stuck) / busy))
             yield made
+
+
+def _wait_of(names: frozenset[str], one: Listed) -> str | None:
+    """Return the column that names the wait of a session at work: one of waits, or that of states if it names a lock."""
+    event = next((n for n in WAITS if n in names), None)
+    if event is not None:
+        name = one.of[event].strip()
+        idle = IDLE_WAITS.fullmatch(name) or any(s.strength == "idle" for s in recognise(event=name)[:1])
+        return event if is_known(name) and not idle else None
+    if "state" not in names or not is_known(one.of["state"]):
+        return None
+    name = one.of["state"].strip()
+    return "state" if any(s.mechanism in LOCKS for s in recognise(event=name)[:1]) or _works(one) else None
+
+
+def _works(one: Listed) -> bool:
+    """Return whether a session of a list of states runs a statement.
+
+    >>> _works(Listed({}, {"command": "Query", "state": "updating"}, {}, {})), _works(Listed({}, {"command": "Sleep", "state": "x"}, {}, {}))
+    (True, False)
+    """
+    return one.of.get("command", "").strip().lower() in ("query", "execute")
 
 
 def _plans(names: frozenset[str], listing: Sequence[Listed]) -> Iterator[Sighting]:

@@ -53,3 +53,30 @@ FLAGS = """address          flags   sessid   user     tty      wait             
 def test_what_waits_stands_out(waits: str, runs: str, event: str) -> None:
     assert [made.seen for made in told(waiting_entries, waits)] == [({"event": event},)]
     assert told(waiting_entries, runs) == []
+
+
+HELD = """ pid  | wait_event    | duration_s | query
+------+---------------+------------+----------------------
+ 9001 | {wait} | {s}        | update t9 set b = 9
+ 9002 | {wait} | {s}        | update t9 set b = 8
+ 9003 | ClientRead    | 912        | select 9
+"""
+STATES = """Id,User,Command,Time,State,Info
+91,ann,Query,{s},Waiting for table metadata lock,select 9
+92,bob,Query,{s},Waiting for table metadata lock,select 9
+93,eve,Query,{s},updating,update t9 set b = 9
+94,kim,Sleep,912,,NULL
+"""
+
+
+@pytest.mark.parametrize(
+    ("late", "quick", "event"),
+    [
+        (HELD.format(wait="transactionid", s="31"), HELD.format(wait="transactionid", s=" 3"), "transactionid"),
+        (HELD.format(wait="transactionid", s="31"), HELD.format(wait="DataFileRead ", s="31"), "transactionid"),
+        (STATES.format(s="31"), STATES.format(s=" 3"), "Waiting for table metadata lock"),
+    ],
+)
+def test_the_time_of_a_statement_is_that_of_the_lock_it_waits_for(late: str, quick: str, event: str) -> None:
+    assert [made.seen for made in told(waiting_entries, late)] == [({"event": event},)]
+    assert told(waiting_entries, quick) == []

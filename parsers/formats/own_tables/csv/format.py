@@ -12,7 +12,8 @@ Samples::
 Tables: conn_times if a column is a duration, else counters; both for a listing without stamps that has three
 or more columns of figures (grp `csv`, one row for each cell, `item` the label: the
 only column of words, or in a listing without stamps the first one whose words all differ). In a wide table connects and responses
-without a unit are counts. Only the uploader
+without a unit are counts. A listing with a column of states (`state`, `status`, `wait_event` ...) and no stamps is a list of
+sessions, jobs or tasks: its lines are rows too, and a column of seconds there is no measured time. Only the uploader
 knows the meaning of the columns: it is guessed (stamps by their form, durations by the header's word), the table is read that way,
 and a question is asked; the answer (`time=1 elapsed=3:ms label=host`) comes back as a hint. Clock: wall-utc for epochs and stamps
 with a zone, wall-local for others, none without stamps. Traps: `07/04/07` needs a separate question (day or month first);
@@ -67,6 +68,11 @@ MOST_COLUMNS = 200
 LISTED = 3
 """Minimum number of columns of figures of a listing without stamps, all of which are kept, also beside one that sounds like a time taken."""
 
+STATES = (
+    r"(?i)(?:\w{1,20}[_ .])?(?:state|status|stat|wait[_ ]?(?:event|type|class|reason)|blocked[_ ]?by|last[_ ]?wait\w*)"
+)
+"""Column of words that makes a listing one of sessions, jobs or tasks."""
+
 NAMES_VALUES = r"(?i)(?:(?:counter|metric|measure)[ _.]?(?:name|type)|metric|counter|__name__)"
 """Column that names what the only column of values holds, row by row (`dotnet-counters collect`, exports of monitors)."""
 
@@ -76,7 +82,7 @@ FORMATS = tuple(
         variant=variant,
         version="1",
         systems=("solaris", "linux", "aix", "hpux", "windows", "macos"),
-        tables=("counters", "conn_times"),
+        tables=("counters", "conn_times", "rows"),
         man="",
         example=example,
         clocks=("wall-local", "wall-utc", "none"),
@@ -224,6 +230,9 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
     if not answer and header and stamp_of_listing(kinds) is None and len(numbers) >= LISTED:
         columns = replace(columns, values=numbers, label=columns.label or _names_of_things(cells, kinds))
     line = int(filled["line_no"][0])
+    listing = not answer and header and stamp_of_listing(kinds) is None and _has_states(names, kinds)
+    if listing:
+        columns = replace(columns, elapsed=None, values=numbers)
     if not answer:
         questions.append(
             {
@@ -289,12 +298,22 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         "sample": 0,
         "days": 0,
         "nameless": not (header or pairs or answer),
+        "listing": listing,
     }
 
 
 def stamp_of_listing(kinds: Sequence[str]) -> str | None:
     """Return the kind of stamp that a table has, None for a listing without any."""
     return next((kind for kind in kinds if kind in STAMPS), None)
+
+
+def _has_states(names: Sequence[str], kinds: Sequence[str]) -> bool:
+    """Return whether a column of words has the name of a state.
+
+    >>> _has_states(["pid", "wait_event"], ["number", "text"]), _has_states(["status", "ms"], ["number", "number"])
+    (True, False)
+    """
+    return any(kind == "text" and re.fullmatch(STATES, name) for name, kind in zip(names, kinds, strict=True))
 
 
 def _names_of_things(cells: Sequence[Sequence[str]], kinds: Sequence[str]) -> int | None:
@@ -353,6 +372,17 @@ def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
                 contiguous=pl.lit("assumed"),
             ),
         )
+    if state.get("listing"):
+        listed = rows.select(
+            "line_no",
+            "t_local",
+            line_end=pl.col("line_no"),
+            table_no=pl.lit(1),
+            row_no=pl.col("sample"),
+            heading=pl.lit(names),
+            cells=pl.concat_list(pl.col(f"c{n}").fill_null("") for n in range(len(names))),
+        )
+        out.add("rows", listed)
     by_name = next((n for n, name in enumerate(names) if re.fullmatch(NAMES_VALUES, name)), None)
     for n in columns.values:
         named = by_name is not None and by_name != n and len(columns.values) == 1

@@ -226,3 +226,12 @@ def test_the_number_of_a_connection_is_no_time_taken():
 def test_an_aligned_table_in_quotes_is_none_of_cells():
     text = "> query   | calls\n> --------+-------\n> SELECT  |  9000\n> UPDATE  |    90\n> DELETE  |     9\n"
     assert read_bytes(text.encode()).account.kind != "csv"
+
+
+def test_a_listing_with_a_column_of_states_is_rows_and_measures_no_time():
+    made = read_bytes(b"task,state,duration_s\nmail,waiting,91\npdf,running,7\n")
+    assert made.table("rows")["cells"].to_list() == [["mail", "waiting", "91"], ["pdf", "running", "7"]]
+    assert "conn_times" not in made.tables
+    timed = read_bytes(b"task,kind,duration_s\nmail,slow,91\npdf,quick,7\n")
+    assert "conn_times" in timed.tables
+    assert "rows" not in timed.tables
