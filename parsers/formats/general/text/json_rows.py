@@ -51,7 +51,7 @@ def rows_of(line: str) -> Iterator[tuple[list[str], list[str]]]:
         if isinstance(one, list):
             waiting += [(inner, True) for inner in reversed(one)]
         elif isinstance(one, dict):
-            if listed and (cut := _row(one)) is not None:
+            if listed and (cut := row_of_object(one)) is not None:
                 left -= 1
                 yield cut
             for made_of in _of_metric(one):
@@ -86,12 +86,21 @@ def row_of(line: str) -> tuple[list[str], list[str]] | None:
         made = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return _row(made)
+    return row_of_object(made)
 
 
-def _row(made: dict[str, Any]) -> tuple[list[str], list[str]] | None:
+def row_of_object(made: dict[str, Any]) -> tuple[list[str], list[str]] | None:
+    """Return names and values of an object, None for a record of a log and for one with too few values.
+
+    The only reference of a span (Jaeger) is one of its values.
+
+    >>> row_of_object({"spanID": "b", "duration": 9, "references": [{"spanID": "a"}]})
+    (['spanID', 'duration', 'references.spanID'], ['b', '9', 'a'])
+    """
     held: dict[str, str] = {}
     for name, value in made.items():
+        if name == "references" and isinstance(value, list) and len(value) == 1:
+            value = value[0]
         inner = value.items() if isinstance(value, dict) else [("", value)]
         for below, one in inner:
             if one is None or isinstance(one, (str, int, float)):

@@ -28,6 +28,7 @@ from parsers.formats.general.text.database_lines import announces_message, sever
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.json_entries import entry_of
+from parsers.formats.general.text.json_objects import OPEN, closed_by
 from parsers.formats.general.text.lasting_lines import lasted
 from parsers.formats.general.text.metrics_lines import METRICS, exposed
 from parsers.formats.general.text.mounts import options_of
@@ -140,6 +141,8 @@ class Paragraphs:
         """Read the next line; `written` is True if it is a sentence, `groups` are those that could know it (`gates`)."""
         if self._is_of_erlang(no, line):
             return
+        if (OPEN in self.state or line[-1:] in "{[") and not self.state.get("advice"):
+            self._object(no, line)
         if not line.strip():
             if (event := self.state.get("event")) is not None and "text" in event and not event["text"]:
                 return  # the message of an event may stand below a blank line
@@ -233,6 +236,13 @@ class Paragraphs:
             stamp and groups & gates.STUCK and stacks.SLOW.search(stamp.rest[:LONGEST])
         ):
             self._decide()
+
+    def _object(self, no: int, line: str) -> None:
+        """Follow the objects of a JSON document over several lines; add the row of one that ends on this line."""
+        if (found := closed_by(self.state, no, line)) is not None:
+            first, heading, cells = found
+            cut = {"table_no": 0, "row_no": first, "heading": heading, "cells": cells}
+            self._add("rows", first, line_end=no, t_local=self.state.get("now"), **cut)
 
     def _is_of_erlang(self, no: int, line: str) -> bool:
         """Read the head of an Erlang report or a line of its message; return whether it is one.
