@@ -234,39 +234,39 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         rows = [cells for cells in cut if cells]
         if rows and len(rows) >= FITS * len(cut) and _is_table(shape, rows, ruled):
             return shape
-    return _with_text_at_the_end(first, below) or _with_long_last(first, below)
-
-
-def _with_text_at_the_end(first: str, below: Sequence[str]) -> Shape | None:
-    """Return the shape of a table in capitals whose last column holds text with blanks; None unless a column before has numbers.
-
-    >>> _with_text_at_the_end("PID PPID RET ARGS", ["12 1 0 sh -c true", "13 12 0 true"])["heading"]
-    ['PID', 'PPID', 'RET', 'ARGS']
-    >>> _with_text_at_the_end("PID ARGS", ["12 sh -c true", "13 true"])
-    """
-    heading = first.split()
-    if len(heading) < 3 or heading[-1] not in _FREE or not _is_heading(heading):
-        return None
-    shape: Shape = {"mode": "free", "heading": heading, "starts": []}
-    rows = [cells for line in below if (cells := row_of(shape, line)) is not None]
-    fits = len(rows) >= 2 and len(rows) >= FITS * len(below)
-    columns = list(zip(*rows, strict=True))[:-1] if fits else []
-    numbers = [column for column in columns if all(_NUMBER.fullmatch(cell) for cell in column)]
-    return shape if numbers else None
+    return _with_long_last(first, below)
 
 
 def _with_long_last(first: str, below: Sequence[str]) -> Shape | None:
-    """Return the shape of a list of numbered things whose last cell has several words, such as a command; else None.
+    """Return the shape of a table whose last column holds text with blanks, such as a command; else None.
 
+    Below capitals one column before must hold numbers; below other words the first one must, because prose ends in them too.
+
+    >>> _with_long_last("PID PPID RET ARGS", ["12 1 0 sh -c true", "13 12 0 true"])["heading"]
+    ['PID', 'PPID', 'RET', 'ARGS']
+    >>> _with_long_last("PID ARGS", ["12 sh -c true", "13 true"])
     >>> _with_long_last(" PID uSecs  5Sec Process", ["  91   812  9.10% Net Input", "   7    12  0.10% Logger"])["mode"]
     'last'
     """
     heading = first.split()
-    if heading[-1:] == [] or heading[-1].lower() not in _LONG_LAST or len(heading) < 4 or not _is_heading(heading):
+    if len(heading) < 3 or not (heading[-1] in _FREE or heading[-1].lower() in _LONG_LAST) or not _is_heading(heading):
         return None
-    shape: Shape = {"mode": "last", "heading": heading, "starts": []}
-    fits = sum(row_of(shape, line) is not None for line in below)
-    return shape if fits and fits >= FITS * len(below) else None
+    if heading[-1] in _FREE:
+        shape: Shape = {"mode": "free", "heading": heading, "starts": []}
+        rows = _rows_of(shape, below)
+        columns = list(zip(*rows, strict=True))[:-1] if len(rows) >= 2 else []
+        if any(all(_NUMBER.fullmatch(cell) for cell in column) for column in columns):
+            return shape
+    if heading[-1].lower() in _LONG_LAST and len(heading) >= 4:
+        shape = {"mode": "last", "heading": heading, "starts": []}
+        return shape if _rows_of(shape, below) else None
+    return None
+
+
+def _rows_of(shape: Shape, below: Sequence[str]) -> list[list[str]]:
+    """Return the rows of these lines if enough of them fit the shape, else none."""
+    rows = [cells for line in below if (cells := row_of(shape, line)) is not None]
+    return rows if len(rows) >= FITS * len(below) else []
 
 
 def two_lines_at(lines: Sequence[str]) -> Shape | None:
