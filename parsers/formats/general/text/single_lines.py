@@ -307,6 +307,7 @@ COMPLAINT = re.compile(
     r"|Could not open connection to |The connection to the server |Unable to connect to |(?:Resolving|Connecting to|Read error) .{0,200}?(?:failed|timed out)"
     r"|HTTP request sent, awaiting response\.\.\. [45][0-9]{2}|verify error:|connect:errno=|no peer certificate available"
     r"|Segmentation fault|Killed(?: +\S.*)?$|Bus error|Aborted(?: \(core dumped\))?$|Permission denied \(|Request timed out\.?$)"
+    r"|[ \t]*[A-Za-z][\w ]{2,60}(?i:failed|failure|error): .{0,200}?(?i:refused|timed out|unreachable|reset by|denied|no route to host)"
     r"|[ \t]*(?:Verify return code|Verification error): (?!0\b|OK).+|curl: \([0-9]{1,3}\) .+"
     r"|\* (?:(?:TLS|SSL)v[0-9.]+ \((?:IN|OUT)\), TLS alert, (?!close notify).+|SSL certificate problem: .+)"
     r"|;; ->>HEADER<<- .*status: (?!NOERROR|NXDOMAIN)[A-Z]+"

@@ -150,6 +150,12 @@ BEGINS = (
 _SOURCE = re.compile(r"(?:at|in|from) \S*[/\\.]\S*$")
 """A place in a program's source, whose number is that of a line."""
 
+_PEER = re.compile(
+    r"(?i).{0,200}[ \t/@(](?:(?:[\w-]{1,63}\.){1,10}[\w-]{1,63}|localhost):[0-9]{2,5}\.?"
+    r"|.{0,200}\b(?:refused|fail(?:ed|ure)?|unreachable|reset|timed out|cannot|could not|unable to)\b.{0,100}[A-Za-z]:[0-9]{2,5}\.?"
+)
+"""A line that ends in the address and port of a peer, whose number is no time: ports stand right behind the colon."""
+
 
 def claim(head: Head) -> Claim | None:
     """Claim tnsping by its banner, and a list if most lines are a number after the same label."""
@@ -181,6 +187,8 @@ def claim(head: Head) -> Claim | None:
     common, same = Counter(labels).most_common(1)[0] if labels else (None, 0)
     share = len(values) / len(lines)
     if common is not None and _SOURCE.match(common):
+        return None
+    if 2 * sum(_PEER.fullmatch(m[0].rstrip()) is not None for m in values) > len(values):
         return None
     if common is None:
         return (

@@ -25,3 +25,12 @@ def test_bare_figures_of_speeds_and_sizes_are_no_times() -> None:
     assert "conn_times" not in read_bytes(text.encode()).tables
     text = "".join(f"connect : 0.{n}1\n" for n in range(1, 5))
     assert read_bytes(text.encode()).tables["conn_times"].height == 4
+
+
+def test_the_port_of_a_peer_is_no_time() -> None:
+    text = "connect failed: connection refused to rates.acme.example:9071\n" * 3
+    made = read_bytes(text.encode()).tables
+    assert "conn_times" not in made
+    assert made["logs"].height == 3
+    text = "connect to rates.acme.example: 71\n" * 3
+    assert read_bytes(text.encode()).tables["conn_times"].height == 3
