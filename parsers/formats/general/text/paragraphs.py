@@ -75,6 +75,9 @@ _TITLE = re.compile(
     r"\[(?P<section>[A-Za-z][\w. :/-]{0,60})\]|(?:[=#*-]{2,} ?)(?P<ruled>[A-Za-z][^=#*]{1,60}?)(?: ?[=#*-]{2,}):?"
     r"|(?P<capitals>[A-Z][A-Z0-9]+(?:[ /&,_-]+[A-Z0-9]+){0,7}):?"
 )
+_CODE_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+LISTED = "listed name"
+"""Heading of a name in capitals that stands alone on its line: a list of waits that was cut to one column, or a title."""
 _BLOCK = re.compile(r"[ \t]*(?P<name>Limits|Requests):[ \t]*")
 """Head of a block of a container's resources; lines with a larger indent belong to the block."""
 
@@ -730,6 +733,10 @@ class Paragraphs:
         title = _TITLE.fullmatch(line.strip())
         if title is not None:
             state["title"] = next(filter(None, title.groups())).strip()
+            if title["capitals"] and _CODE_NAME.fullmatch(title["capitals"]):
+                listed = {"table_no": 0, "row_no": no, "heading": [LISTED], "cells": [title["capitals"]]}
+                self._add("rows", no, line_end=no, t_local=state.get("now"), **listed)
+                return
             self.read.append(no)
             return
         if _COMMENT.match(line):
