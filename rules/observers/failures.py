@@ -13,6 +13,7 @@ Cost: the failed calls, and the last calls of each process that has one. Source:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import polars as pl
@@ -20,6 +21,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, figure, gathered, lines_of, place
 from rules.observers.traced import calls, on, seen, union
+from rules.signatures.signatures import Seen
 from rules.walking.targets import NAME_SERVICE_PATH
 from rules.walking.threads import EXIT_NAMES, among
 from rules.writing.process_words import number_words
@@ -376,9 +378,21 @@ def _connects(case: CaseTables) -> Iterator[Sighting]:
             against_value=0.0,
             share=row["n"] / row["all"],
             n=row["n"],
-            seen=({"call": subject, "errno": row["err"]}, {"code": row["err"]}) if row["err"] else (),
+            seen=_known_by(subject, row["err"]),
             failure=True,
         )
+
+
+def _known_by(subject: str, err: str | None) -> tuple[Seen, ...]:
+    """Return what names the failure of a series: its subject is a call of the system only if the error is one of a call.
+
+    >>> _known_by("time", "exit 7"), _known_by("connect", "ECONNREFUSED")[0]
+    (({'code': 'exit 7'},), {'call': 'connect', 'errno': 'ECONNREFUSED'})
+    """
+    if not err:
+        return ()
+    called: tuple[Seen, ...] = ({"call": subject, "errno": err},) if re.fullmatch(r"E[A-Z0-9]{2,15}", err) else ()
+    return (*called, {"code": err})
 
 
 def _sqlnet(case: CaseTables) -> Iterator[Sighting]:

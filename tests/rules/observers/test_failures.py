@@ -142,3 +142,9 @@ def test_thousands_of_look_ups_in_vain_have_their_part_of_the_table(
     ]
     (one,) = observe(Case.of_tables({"syscall_totals": rows}))
     assert ({"event": "look-ups-in-vain"} in one.seen, one.share) == (in_vain, pytest.approx(0.75) if in_vain else None)
+
+
+def test_the_exit_of_a_timed_command_is_no_error_of_a_system_call() -> None:
+    rows = [{"line_no": 1, "series": "time", "ok": False, "err": "exit 7"}]
+    (made,) = observe(Case.of_tables({"conn_times": rows}))
+    assert made.seen == ({"code": "exit 7"},)
