@@ -61,6 +61,7 @@ from parsers.formats.general.text.single_lines import (
 from parsers.formats.general.text.stated_lines import REPORT, event, stated
 from parsers.formats.general.text.storage_lines import state_of
 from parsers.formats.general.text.timing_lines import call_of, timed, unit_of
+from parsers.formats.general.text.transfer_lines import TRANSFER, transferred
 from parsers.formats.general.text.value_lines import TEXT, listed, opens_block, pairs_in
 from parsers.formats.general.text.web_records import fields_of, request_of
 from parsers.provenance.prompts import is_lead, prompt_of
@@ -662,6 +663,10 @@ class Paragraphs:
             if dates := validity(line):
                 self._pairs(no, dates)
                 return
+            if ("/s" in line or "bytes/sec" in line) and (cells := transferred(line)):
+                row = {"table_no": 0, "row_no": no, "heading": [TRANSFER], "cells": cells}
+                self._add("rows", no, line_end=no, t_local=state.get("now"), **row)
+                return
             if made := measured(line) or timed(line, state.get("time_unit")) or lasted(line):
                 self._measured(no, *made)
                 return
@@ -853,7 +858,7 @@ class Paragraphs:
 
     def _is_request(self, no: int, line: str, stamp: Stamp | None) -> bool:
         """Read the field names of an IIS log, or a request below them; return whether the line is one of these."""
-        if line.startswith("#") and (names := fields_of(line)):
+        if "#Fields:" in line[:40] and (names := fields_of(line.lstrip(" \t"))):
             self._decide()
             self.state["fields"] = names
             self.read.append(no)
