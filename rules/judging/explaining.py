@@ -42,7 +42,12 @@ FELT_SHARE = 0.2
 OF_ONE_WHOLE = ("log-complaints", "consumers", "database-sessions")
 """Observers whose shares are parts of the same whole, so that they add up."""
 
-OF_ONE_LISTING = (("standing-still", "standing"), ("standing-still", "asleep"), ("profile-weight", "profile"))
+OF_ONE_LISTING = (
+    ("standing-still", "standing"),
+    ("standing-still", "slow-request"),
+    ("standing-still", "asleep"),
+    ("profile-weight", "profile"),
+)
 """Observers and kinds whose shares are those of the threads, processes or functions of one listing.
 
 A function has a share of each event of a profile: one subject counts once, by the larger.
@@ -51,7 +56,10 @@ A function has a share of each event of a profile: one subject counts once, by t
 HUNG = "hung"
 """Kind of a task that the kernel reports after two minutes."""
 
-IN_SLEEP = {"asleep": 3, "lockup": 2, "standing": 2}
+SLOW_REQUEST = "slow-request"
+"""Kind of a stack that was written because its request had taken a second or longer: its wait was no hiccup."""
+
+IN_SLEEP = {"asleep": 3, "lockup": 2, "standing": 2, SLOW_REQUEST: 2}
 """Least number of processes, tasks or stacks at one place by the kind of the observation: a single one may pass."""
 
 IN_PROGRAM = 3
@@ -159,6 +167,7 @@ def _says_who(one: Explanation) -> bool:
     One that may have been a single hiccup of the other end says too little.
     """
     repeated = (one.best["n"] or 0) >= REPEATED or (one.best["seconds"] or 0.0) >= FELT_TOGETHER_S
+    repeated = repeated or one.best["kind"] == SLOW_REQUEST
     return one.layer != one.mechanism.layer or (one.mechanism.far_end and repeated)
 
 

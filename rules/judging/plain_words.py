@@ -81,6 +81,7 @@ KINDS: Mapping[str, str] = {
     "limit": "a limit is nearly reached",
     "asleep": "processes wait inside the kernel",
     "standing": "threads of a program stand still",
+    "slow-request": "a slow request stands still",
     "open-call": "a call of a program was not seen to end",
     "lockup": "a processor made no progress",
     "hung": "a process made no progress for minutes",
@@ -220,7 +221,11 @@ def measure(row: Row) -> str:
         return "a line of the log says so" if n == 1 else f"{n:,} lines of the log say so"
     if observer == "profile-weight" and unit == "%":
         return f"{value:.3g} % of the samples"
-    if observer == "standing-still" and row.get("kind") in ("standing", "asleep", "uninterruptible") and n > 1:
+    if (
+        observer == "standing-still"
+        and row.get("kind") in ("standing", "slow-request", "asleep", "uninterruptible")
+        and n > 1
+    ):
         share = row.get("share") or 0.0
         whole = round(n / share) if share else n
         return f"{n:,} of {whole:,} of them" if whole > n else f"{n:,} of them"

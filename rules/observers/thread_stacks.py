@@ -498,8 +498,9 @@ def _places(stand: Sequence[Thread], of: int, beside_idle: bool, chosen: bool) -
         else:
             who, among = f"{among} {'stands' if n == 1 else 'stand'}", ""
         again = max(Counter(t.identity for t in held if t.identity).values(), default=1)
+        slow = all(t.row["state"] == SLOW_REQUEST for t in held)
         yield Sighting(
-            kind="standing",
+            kind="slow-request" if slow else "standing",
             subject=where[0],
             headline=f"{who} in {_where(first)}{_first_own(first)}{among}"
             + (f", the same in {again} dumps" if again > 1 else ""),

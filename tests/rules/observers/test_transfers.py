@@ -30,4 +30,4 @@ def test_a_transfer(text: str, seen: list[object]) -> None:
 def test_a_log_of_iis_that_is_indented() -> None:
     head = "    #Fields: date time cs-method cs-uri-stem sc-status sc-win32-status time-taken\n"
     rows = "".join(f"    2031-02-03 04:05:0{n} POST /pay.aspx 200 0 910{n}\n" for n in range(3))
-    assert ["POST /pay.aspx"] == [s.subject for s in told(long_waits, head + rows) if s.kind == "wait"]
+    assert [s.subject for s in told(long_waits, head + rows) if s.kind == "wait"] == ["POST /pay.aspx"]
