@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from parsers.formats.general.text import profile_lists
+from parsers.formats.general.text import comma_tables, profile_lists
 
 LOOK = 64
 """Number of lines of a paragraph that decide whether it is a table."""
@@ -234,6 +234,8 @@ def table_at(lines: Sequence[str]) -> Shape | None:
         rows = [cells for cells in cut if cells]
         if rows and len(rows) >= FITS * len(cut) and _is_table(shape, rows, ruled):
             return shape
+    if "," in first and (names := comma_tables.heading_of(first, below)) is not None:
+        return {"mode": "comma", "heading": names, "starts": []}
     return _with_long_last(first, below)
 
 
@@ -478,6 +480,9 @@ def row_of(shape: Shape, line: str) -> list[str] | None:
     if mode == "free":
         cells = line.split(None, len(heading) - 1)
         return [*cells[:-1], cells[-1].rstrip()] if len(cells) == len(heading) else None
+    if mode == "comma":
+        cells = comma_tables.cells_of(line) if "," in line else []
+        return cells if len(cells) == len(heading) else None
     if mode == "profile":
         return profile_lists.cells_of(heading, line)
     if mode == "ruled":

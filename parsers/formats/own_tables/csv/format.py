@@ -197,8 +197,14 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         return None
     pairs = state["variant"] == "pairs"
     shape = (" ", 2, False) if pairs else shape_of(lines)
+    if shape is None:  # prompts stand around a short table
+        lines = [x for x in lines if any(separator in x for separator in SEPARATORS)]
+        shape = shape_of(lines) if lines else None
     if shape is None:
         return None
+    if not pairs and len(split(lines[0], shape[0])) != shape[1]:  # a prompt or a title stands above the header
+        lines = lines[next(n for n, x in enumerate(lines) if len(split(x, shape[0])) == shape[1]) :]
+        shape = shape_of(lines) or shape
     separator, width, header = shape
     first = split(lines[0], separator)
     names = first if header else ["time", "value"] if pairs else [f"column {n + 1}" for n in range(width)]

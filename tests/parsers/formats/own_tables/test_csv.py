@@ -235,3 +235,12 @@ def test_a_listing_with_a_column_of_states_is_rows_and_measures_no_time():
     timed = read_bytes(b"task,kind,duration_s\nmail,slow,91\npdf,quick,7\n")
     assert "conn_times" in timed.tables
     assert "rows" not in timed.tables
+
+
+def test_a_table_below_its_command():
+    table = "task,state,age\nmail,waiting,91\npdf,running,7\n"
+    long = f"ann@db9:~$ cat tasks.csv\n{table}xml,done,8\ncsv,done,9\nann@db9:~$ \n"
+    assert read_bytes(long.encode()).table("rows").height == 4
+    for text in (f"ann@db9:~$ cat tasks.csv\n{table}ann@db9:~$ \n", f"The tasks at ten:\n\n{table}\nThat is all.\n"):
+        made = read_bytes(text.encode()).table("rows")
+        assert made["cells"].to_list() == [["mail", "waiting", "91"], ["pdf", "running", "7"]]
