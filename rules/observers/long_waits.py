@@ -344,7 +344,11 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
             pl.col(series).fill_null("a step").alias("name"), said.alias("text")
         )
         key = [*PLACE_COLUMNS, "name"]
-        middle = rows.group_by(key).agg(pl.len().alias("all"), pl.col("elapsed_s").median().alias("middle"))
+        middle = (
+            rows.group_by(key)
+            .agg(pl.len().alias("all"), pl.col("elapsed_s").median().alias("middle"))
+            .with_columns(pl.col("all").sum().over("artifact_id").alias("timed"))
+        )
         long = (
             rows.filter(pl.col("elapsed_s") >= FELT_S)
             .group_by(key)
@@ -363,7 +367,11 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
         ):
             top = row["worst"][0]
             step = step_of(str(top["text"] or ""), top["elapsed_s"]) or ""
-            request = late_request(str(row["name"]), row["middle"], row["n_late"], row["late"]) if top["text"] else ()
+            request = (
+                late_request(row["name"], row["middle"], row["n_late"], row["late"], row["timed"])
+                if top["text"]
+                else ()
+            )
             named = bool(request or (step and recognise(step=step)))
             of_time = bool(OF_TIME.search(row["name"]))
             text = f"{row['name']} {'is' if of_time else 'took'} {figure(top['elapsed_s'], 's')}"

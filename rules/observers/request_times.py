@@ -1,7 +1,7 @@
 """Which requests of an access log are answered late, and which stay open because their caller waits for news.
 
 A server's own log has one time for each request, without parts: it says which request is late, not for what. Requests of one
-path are late if the middle one takes `LATE_S` or longer and there are `LEAST` of them, or one of `SURELY_S`. Left out: paths whose
+path are late if the middle one takes `LATE_S` or longer and there are `LEAST` of them, or one of `SURELY_S`. Left out: a few among many requests, paths whose
 names say that the answer waits for an event (long polls, streams, sockets), and transfers, whose time the client's line makes.
 """
 
@@ -15,6 +15,9 @@ LATE_S = 1.0
 LEAST = 2
 SURELY_S = 5.0
 """Length in seconds from which a single request is late: a hiccup is shorter."""
+
+MANY, RARE = 50, 0.02
+"""Number of requests of a log, and the part of them up to which late ones say nothing of the server: a report takes its time."""
 
 _REQUEST = re.compile(r"(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS) (?:https?://[^/ ]+)?/.*")
 _OPEN = re.compile(
@@ -36,12 +39,16 @@ def stays_open(op: str) -> bool:
     return bool(_REQUEST.fullmatch(op) and _OPEN.search(op))
 
 
-def late_request(op: str, middle_s: float, late: int, late_s: float) -> tuple[Seen, ...]:
-    """Return what names requests that are answered late: `late` of `LATE_S` or longer, `late_s` seconds together.
+def late_request(op: str, middle_s: float, late: int, late_s: float, timed: int) -> tuple[Seen, ...]:
+    """Return what names requests that are answered late: `late` of `LATE_S` or longer, `late_s` seconds together, of `timed` in the log.
 
-    >>> late_request("GET /api/orders", 9.2, 2, 18.4), late_request("GET /api/orders", 0.2, 2, 18.4), late_request("GET /a.iso", 9.2, 2, 18.4)
-    (({'event': 'request-late'},), (), ())
+    >>> late_request("GET /api/orders", 9.2, 2, 18.4, 3), late_request("GET /api/orders", 0.2, 2, 18.4, 3)
+    (({'event': 'request-late'},), ())
+    >>> late_request("GET /a.iso", 9.2, 2, 18.4, 3), late_request("GET /api/orders", 9.2, 2, 18.4, 900)
+    ((), ())
     """
+    if timed >= MANY and late <= RARE * timed:
+        return ()
     if not _REQUEST.fullmatch(op) or _OPEN.search(op) or _TRANSFER.search(op):
         return ()
     return ({"event": "request-late"},) if middle_s >= LATE_S and (late >= LEAST or late_s >= SURELY_S) else ()

@@ -40,7 +40,12 @@ def test_late_requests_are_a_part_of_the_time_of_all() -> None:
     ],
 )
 def test_the_bounds_of_late(op: str, middle: float, n: int, together: float, named: bool) -> None:
-    assert late_request(op, middle, n, together) == (LATE if named else ())
+    assert late_request(op, middle, n, together, n) == (LATE if named else ())
+
+
+@pytest.mark.parametrize(("timed", "named"), [(49, True), (50, True), (100, False), (99, True)])
+def test_a_few_late_ones_among_many_say_nothing(timed: int, named: bool) -> None:
+    assert bool(late_request("GET /basket", 9.0, 2, 18.0, timed)) == named
 
 
 def test_a_request_for_news_is_idle_and_no_part_of_the_whole() -> None:
