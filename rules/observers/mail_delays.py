@@ -37,6 +37,9 @@ LONG_S = 30.0
 MANY, RARE = 50, 0.02
 """Minimum number of mails, and maximum part of them that are slow, before the slow ones say nothing of the server."""
 
+CONNECT_S, OVER_S = 30.0, 2.0
+"""Time limit of Postfix for one address (smtp_connect_timeout), and how much longer the next one takes that answers."""
+
 LONGEST_S = 30 * 86_400.0
 
 MOST_ROWS = 50_000
@@ -91,6 +94,17 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     for _, part in rows.group_by("artifact_id", maintain_order=True):
         mails = [mail for row in part.to_dicts() if (mail := _mail(row)) is not None]
         yield from _sightings(mails)
+
+
+def _event(step: Step, seconds: float, status: str | None) -> str:
+    """Return the event of the step that holds most of the time of the slowest mail, which took `seconds` there.
+
+    >>> _event(CONNECTING, 30.2, "sent"), _event(CONNECTING, 41.0, "sent"), _event(BEFORE, 91.0, "deferred")
+    ('mail-connect-timeout', 'mail-connecting', 'mail-before-deferred')
+    """
+    if step is CONNECTING and seconds >= CONNECT_S and seconds % CONNECT_S <= OVER_S:
+        return "mail-connect-timeout"
+    return f"{step.event}-deferred" if status == "deferred" and step is BEFORE else step.event
 
 
 def _mail(row: dict[str, Any]) -> Mail | None:
@@ -174,6 +188,6 @@ def _sightings(mails: list[Mail]) -> Iterator[Sighting]:
         of_s=worst.seconds if slow and not rare else None,
         share=held / whole * (len(slow) / len(mails) if rare else 1.0),
         n=len(chosen),
-        seen=({"event": f"{step.event}-deferred" if status == "deferred" and step is BEFORE else step.event},),
+        seen=({"event": _event(step, ofs.get(step, 0.0), status)},),
         normal=not slow or held < HALF * whole,
     )

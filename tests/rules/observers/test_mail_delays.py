@@ -86,3 +86,18 @@ def test_one_slow_mail_among_many_says_nothing_of_the_server(quick: int, rare: b
     assert made.value == 90.0
     assert (made.seconds is None) == rare
     assert made.share == pytest.approx(1 / (quick + 1) if rare else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "event"),
+    [
+        ("30", "mail-connect-timeout"),
+        ("61", "mail-connect-timeout"),
+        ("45", "mail-connecting"),
+        ("33", "mail-connecting"),
+    ],
+)
+def test_a_connection_that_took_the_limit_for_an_address(seconds: str, event: str) -> None:
+    text = f"9F2A1: to=<ann@b.example>, relay=mx.b.example[192.0.2.9]:25, delay=91, delays=0.1/0.1/{seconds}/0.4, status=sent (250 ok)"
+    (made,) = list(observe(Case.of_tables({"logs": [{"line_no": 1, "text": text}]})))
+    assert made.seen == ({"event": event},)
