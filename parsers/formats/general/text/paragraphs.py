@@ -27,6 +27,7 @@ from parsers.formats.general.text.certificate_lines import validity
 from parsers.formats.general.text.database_lines import announces_message, severity_of_database
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
+from parsers.formats.general.text.host_lines import event_row, host_counters
 from parsers.formats.general.text.json_entries import entry_of
 from parsers.formats.general.text.json_objects import OPEN, closed_by
 from parsers.formats.general.text.lasting_lines import lasted
@@ -88,7 +89,7 @@ _SECTION = re.compile(r"(?:Conditions|Events|Allocated resources|Non-terminated 
 _COUNTER = re.compile(r"(?:.{0,60}?[ \t])?(?P<path>\\\\[^\\]{1,100}\\[^\\]{1,200}\\[^\\]{1,200}?)[ \t]*:?[ \t]*")
 """Name of a counter as Get-Counter of PowerShell prints it; its value stands on the next line."""
 
-_NUMBER = re.compile(r"[ \t]*[0-9]{1,18}(?:\.[0-9]{1,9})?[ \t]*")
+_NUMBER = re.compile(r"[ \t]*[0-9]{1,18}(?:\.[0-9]{1,18})?[ \t]*")
 """A number alone on its line, as `wc -l` or a file of /proc/sys prints it."""
 
 COMMAND = 120
@@ -834,6 +835,7 @@ class Paragraphs:
         if ruled is None:
             ruled = queued(line, self.state.setdefault("queue", {}))
         counts = ruled or counted(line) or [(COMMANDS, *field) for field in fielded(line)] or exposed(line)
+        counts = counts or host_counters(line, self.state.get("command"))
         counts = counts or listed(line, self.state.setdefault("listed", {}))
         if not counts:
             if ruled is not None:
@@ -909,7 +911,7 @@ class Paragraphs:
         """
         if QUOTED.match(line):
             return False
-        if found := event(line):
+        if found := event(line) or event_row(line):
             self._decide()
             said = {"code": found["code"], "text": found["text"], "severity": found["severity"]}
             unknown = {"t_local": None, "op": None, "elapsed_s": None, "ok": None}  # day and month in either order
