@@ -91,7 +91,10 @@ BEGINS = (
     r"(?i)\b(?:receive\w*|receiving|recv|start\w*|begin\w*|began|sent|sending|request\w*|ask\w*|query|calling|connecting|opening|accepted"
     r"|submitt\w+|enter\w*)\b|->|>>|==>"
 )
-WAITS = BEGINS + r"|(?i:\bwait(?:s|ing)?\b|\.\.\.$)|^(?:\S+: )?[A-Z]?[a-z]{2,}ing\b"
+WAITS = (
+    BEGINS
+    + r"|(?i:\bwait(?:s|ing)?\b|\bnext [a-z]{3,20} (?:method|step|server)\b|\.\.\.$)|^(?:\S+: )?[A-Z]?[a-z]{2,}ing\b"
+)
 """Words behind which a log may be silent because of what they say."""
 
 OVER = (
@@ -124,7 +127,9 @@ LONGEST_TEXT, LONGEST_STEP = 4_000, 240
 """Maximum number of characters that are searched for the words of a time, and of a line whose field tells it."""
 
 _SAID = re.compile(IN_TEXT)
-_BEGUN = re.compile(r"(?i)\b(?:[a-z]{2,}ing|starting|begins?|started|waits?|query|connect|look ?up)\b|\.\.\.$")
+_BEGUN = re.compile(
+    r"(?i)\b(?:[a-z]{2,}ing|starting|begins?|started|waits?|query|connect|look ?up|next [a-z]{3,20} (?:method|step|server))\b|\.\.\.$"
+)
 """Words of a line that begins something."""
 
 _OVER = re.compile(OVER)

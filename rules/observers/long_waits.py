@@ -23,7 +23,7 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.impossible_times import believable
 from rules.observers.library_waits import functions, outside_calls
 from rules.observers.log_steps import absences, named_steps
-from rules.observers.log_times import LONGEST_S, STEP_S, brief, gaps, quoted, step_of, steps, texts
+from rules.observers.log_times import LONGEST_S, LONGEST_STEP, STEP_S, brief, gaps, quoted, step_of, steps, texts
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import handshakes, silences, turns
 from rules.observers.request_times import late_request, stays_open
@@ -367,6 +367,8 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
         ):
             top = row["worst"][0]
             step = step_of(str(top["text"] or ""), top["elapsed_s"]) or ""
+            if table == "conn_times" and top["elapsed_s"] >= STEP_S and len(row["name"]) <= LONGEST_STEP:
+                step = str(row["name"])  # a list of calls names what each was for
             request = (
                 late_request(row["name"], row["middle"], row["n_late"], row["late"], row["timed"])
                 if top["text"]

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
+from rules.observers import long_waits
 from rules.observers.long_waits import observe
 from rules.observers.observer import Sighting
+from tests.rules.observers.of_text import told
 
 
 def calls(*rows: tuple[str, float, dict[str, Any]]) -> list[Sighting]:
@@ -170,3 +172,22 @@ def test_a_wait_for_one_datagram_after_which_another_is_sent_is_the_resolvers(
     found = calls(poll, ("socket", 1e-5, {"args": following, "ret": 4}))
     events = [name.get("event") for s in found if s.kind == "wait" for name in s.seen]
     assert ("name-question-unanswered" in events) == known
+
+
+def test_a_list_of_calls_names_the_step_of_each() -> None:
+    text = (
+        '"Time of Day","PID","Operation","Path","Result","Duration"\n'
+        '"7:21:33.1000000 AM","71","ReadFile","\\\\files9\\tills\\a.ini","SUCCESS","2.1"\n'
+        '"7:21:35.2000000 AM","71","ReadFile","\\\\files9\\tills\\b.ini","SUCCESS","2.4"\n'
+    )
+    made = told(long_waits, text)
+    assert {"step": "ReadFile \\\\files9\\tills\\b.ini"} in [one for s in made for one in s.seen]
+
+
+def test_a_gap_behind_the_next_method_belongs_to_it() -> None:
+    text = (
+        "07:12:01 debug1: Connection established.\n07:12:01 debug1: Next authentication method: gssapi-with-mic\n"
+        "07:12:26 debug1: Next authentication method: publickey\n07:12:26 debug1: Authentication succeeded (publickey).\n"
+    )
+    steps = [one["step"] for s in told(long_waits, text) for one in s.seen if "step" in one]
+    assert steps == ["debug1: Next authentication method: gssapi-with-mic"]

@@ -73,6 +73,12 @@ STATES = (
 )
 """Column of words that makes a listing one of sessions, jobs or tasks."""
 
+OPERATION, TARGET = (
+    r"(?i)(?:operation|system ?call|call|function|method)",
+    r"(?i)(?:path|file ?name|file|target|object|url)",
+)
+"""Columns of a list of calls that together name what a row took its time for (Process Monitor: Operation, Path)."""
+
 NAMES_VALUES = r"(?i)(?:(?:counter|metric|measure)[ _.]?(?:name|type)|metric|counter|__name__)"
 """Column that names what the only column of values holds, row by row (`dotnet-counters collect`, exports of monitors)."""
 
@@ -364,7 +370,7 @@ def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
         rows = rows.with_columns(elapsed_s=_number(f"c{columns.elapsed}", state) * columns.unit_s)
         ok = pl.col("elapsed_s").is_not_null()
         wrong = rows.filter(~ok)
-        series = label.fill_null(names[columns.elapsed])
+        series = label.fill_null(_call(names)).fill_null(names[columns.elapsed])
         out.notes(wrong.select("line_no", kind=pl.lit("remark"), text="no time taken: a failure: " + pl.col("line")))
         out.add(
             "conn_times",
@@ -412,6 +418,15 @@ def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
         base = WALL_BASE if state["stamp"] != "clock" or state["date"] else None
         out.domain(Domain(1, state["clock"], base=base, zone=state["zone"], t_begin=begin, t_end=end, lines=lines))
     return state | {"sample": state["sample"] + len(rows)}
+
+
+def _call(names: Sequence[str]) -> pl.Expr:
+    """Return what a row of a list of calls is about: operation and target; null for any other table."""
+    of = [next((n for n, name in enumerate(names) if re.fullmatch(which, name)), None) for which in (OPERATION, TARGET)]
+    if None in of:
+        return pl.lit(None, pl.String)
+    said = pl.concat_str([pl.col(f"c{n}") for n in of], separator=" ", ignore_nulls=True).str.strip_chars()
+    return said.replace("", None)
 
 
 def _number(column: str, state: State) -> pl.Expr:

@@ -217,6 +217,16 @@ def test_a_listing_keeps_all_figures_beside_a_time_taken():
     assert read_bytes(text).table("conn_times")["elapsed_s"].to_list() == pytest.approx([0.012, 0.014])
 
 
+def test_a_row_of_a_list_of_calls_is_named_by_its_call_and_target():
+    text = (
+        b'"Time of Day","PID","Operation","Path","Result","Duration"\n'
+        b'"7:21:33.1000000 AM","71","ReadFile","\\\\files9\\tills\\a.ini","SUCCESS","2.1"\n'
+        b'"7:21:35.2000000 AM","71","CloseFile","\\\\files9\\tills\\a.ini","SUCCESS","0.1"\n'
+    )
+    times = read_bytes(text).table("conn_times")
+    assert times["series"].to_list() == ["ReadFile \\\\files9\\tills\\a.ini", "CloseFile \\\\files9\\tills\\a.ini"]
+
+
 def test_the_number_of_a_connection_is_no_time_taken():
     reading = read_bytes(b"connect_id,waiting_seconds,lock\n9,70,a\n8,80,b\n")
     assert "conn_times" not in reading.tables
