@@ -41,6 +41,9 @@ from 96 % on (metaslab_df_free_pct), Ceph takes no writes from 95 % on (mon_osd_
 LEFT = 0.01
 """Maximum free part of a drive that is full: programs and the page file need room of their own."""
 
+SNAPSHOTS, SNAPSHOT_FULL_PCT = ("s", "S"), 90.0
+"""First letters of the attributes of a snapshot of LVM, and the percentage of its room from which it is nearly full."""
+
 POOL_FULL_PCT = 98.0
 """Percentage from which a thin pool is full: what is left is a chunk or two for each volume."""
 
@@ -281,9 +284,9 @@ def _of_drives(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterato
 
 
 def _thin_pools(rows: Sequence[dict[str, Any]], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:
-    """Yield thin pools and their metadata that have hardly a block left, of the others the fullest as a measure.
+    """Yield thin pools and their metadata that have hardly a block left, of the others the fullest as a measure; then full snapshots.
 
-    A volume of a pool may be written to its end, and a snapshot by nature fills: of them nothing follows.
+    A volume of a pool may be written to its end: of it nothing follows.
     """
     attrs = {r["line_no"]: dict(zip(r["heading"], r["cells"], strict=False)).get("Attr") or "" for r in rows}
     found: list[Sighting] = []
@@ -298,6 +301,19 @@ def _thin_pools(rows: Sequence[dict[str, Any]], columns: dict[str, list[Cell]]) 
             found.append(replace(made, normal=cell.value < NEAR_PCT))
     found.sort(key=lambda s: -s.value)
     yield from [made for made in found if not made.normal][:TOLD] or found[:1]
+    for name in ("Data%", "Snap%"):
+        cells = [c for c in columns.get(name, []) if attrs.get(c.line, "")[:1] in SNAPSHOTS and _has_room(rows, c.line)]
+        for cell in [c for c in cells if SNAPSHOT_FULL_PCT <= c.value <= FULL_PCT][:TOLD]:
+            lost = " and cannot be used any more" if attrs[cell.line][4:5] == "I" else ""
+            text = f"The snapshot {cell.label} has used {cell.text} % of its room{lost}"
+            made = _cell(rows[0], name, cell, text, FULL_SHARE, against=("all of it", FULL_PCT))
+            yield replace(made, seen=({"event": "snapshot-nearly-full"},))
+
+
+def _has_room(rows: Sequence[dict[str, Any]], line: int) -> bool:
+    """Return whether the volume of a line has room of its own: one in a thin pool has not."""
+    row = next(r for r in rows if r["line_no"] == line)
+    return not (dict(zip(row["heading"], row["cells"], strict=False)).get("Pool") or "").strip()
 
 
 def _of_limit(rows: Sequence[dict[str, Any]], labels: Sequence[str]) -> Iterator[Sighting]:

@@ -45,6 +45,9 @@ SHORT, SAMPLE = 100, r"^[A-Za-z][\w.%]{2,60}[ :=]+-?[0-9.]+(?: [A-Za-z/%]{1,20})
 LEAST = 10.0
 """Minimum of what a value is divided by: a mean or a part of fewer tells nothing."""
 
+MUCH = 10_000.0
+"""Minimum of traffic: of fewer packets, some percent are a handful."""
+
 TOLD = 3
 """Number of values of one listing that are told, those of the strongest signatures first."""
 
@@ -203,9 +206,14 @@ def _offered(value: Value, held: Sequence[Value]) -> Iterator[Offer]:
 
 
 def _least(divisor: str, value: Value) -> float:
-    """Return the minimum of a divisor: `LEAST` of a count that grows; a limit may be any above 0."""
+    """Return the minimum of a divisor: `LEAST` of a count that grows, `MUCH` of traffic; a limit may be any above 0."""
+    if _TRAFFIC.search(divisor):
+        return MUCH
     return 1.0 if _LIMIT.search(divisor) else LEAST
 
+
+_TRAFFIC = re.compile(r"packets|segs|segments|rx ok")
+"""Divisors that count what a network carries: a value divided by them is a part of it."""
 
 _LIMIT = re.compile(r"max|limit|total|size|slim|capacity|maximum|threads|workers|servers|provisioned")
 
@@ -225,7 +233,8 @@ def _told(
     bound = _BOUND.fullmatch(str(known.match.get("value", "")))
     limit = float(bound[2]) if bound else None
     of = f" of {value.row['of']}" if value.row["of"] else ""
-    part = key.endswith(OF) or (BY in key and _LIMIT.search(key.split(BY)[1]) is not None)
+    divisor = key.split(BY)[1] if BY in key else ""
+    part = key.endswith(OF) or _LIMIT.search(divisor) is not None or _TRAFFIC.search(divisor) is not None
     unit, times = ("%", 100.0) if part else ("" if BY in key else "count", 1.0)
     says = text if number is None else figure(number * times, unit)
     if bound and limit is not None:

@@ -171,6 +171,26 @@ def test_a_thin_pool_is_full_and_a_volume_in_it_is_not(row: str, share: float, n
 
 
 @pytest.mark.parametrize(
+    ("row", "full"),
+    [
+        ("night9 vg7 swi-a-s--- 9.00g  data9 97.20", True),
+        ("night9 vg7 swi-I-s--- 9.00g  data9 100.00", True),
+        ("night9 vg7 swi-a-s--- 9.00g  data9 31.20", False),
+        ("night9 vg7 Vwi-a-tz-- 9.00g pool7 data9 97.20", False),
+    ],
+)
+def test_a_snapshot_is_nearly_full_if_its_room_is_its_own(row: str, full: bool) -> None:
+    heading = ["LV", "VG", "Attr", "LSize", "Pool", "Origin", "Data%"]
+    origin = ["data9", "vg7", "owi-aos---", "90.00g", "", "", ""]
+    rows = [
+        {"line_no": n, "table_no": 1, "row_no": n - 1, "heading": heading, "cells": cells}
+        for n, cells in enumerate((origin, row.split(" ")), 2)
+    ]
+    made = [s for s in observe(Case.of_tables({"rows": rows})) if s.seen == ({"event": "snapshot-nearly-full"},)]
+    assert bool(made) == full
+
+
+@pytest.mark.parametrize(
     ("text", "full"),
     [
         ("Caption FreeSpace Size\nE: 900000 90000000000\nF: 80000000000 90000000000", True),

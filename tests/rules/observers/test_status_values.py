@@ -40,6 +40,27 @@ from tests.rules.observers.of_text import told
             "41",
             "heap percent",
         ),
+        (
+            "Tcp:\n    90000 segments received\n    900000 segments sent out\n    {} segments retransmitted\n",
+            "27000",
+            "2700",
+            "segments retransmitted / segments sent out",
+        ),
+        (
+            "/sys/class/net/net7/statistics/rx_packets:900000\n/sys/class/net/net7/statistics/rx_fifo_errors:{}\n",
+            "27000",
+            "270",
+            "rx fifo errors / rx packets",
+        ),
+        ("IO delay {}%\nSWAP usage 0.00%\n", "71.4", "1.4", "io delay"),
+        ("$ cat /proc/sys/kernel/random/entropy_avail\n{}\n", "11", "911", "entropy avail"),
+        ("$ cat /proc/91/schedstat\n9000 {} 70\n", "81000", "810", "time waiting / time running"),
+        (
+            "        {} paging space I/Os blocked with no psbuf\n",
+            "812033",
+            "812",
+            "paging space i os blocked with no psbuf",
+        ),
     ],
 )
 def test_a_value_at_its_bound(text: str, bad: str, good: str, status: str) -> None:
@@ -49,6 +70,11 @@ def test_a_value_at_its_bound(text: str, bad: str, good: str, status: str) -> No
 
 def test_a_mean_of_a_few_tells_nothing() -> None:
     text = "Lock waits = 3\nTime database waited on locks (ms) = 9000\n"
+    assert told(status_values, text) == []
+
+
+def test_percents_of_little_traffic_tell_nothing() -> None:
+    text = "Tcp:\n    90 segments received\n    900 segments sent out\n    27 segments retransmitted\n"
     assert told(status_values, text) == []
 
 
