@@ -1,8 +1,8 @@
-"""The same command twice with one word changed: which took long, and which did not.
+"""The same command twice with one word changed or one option more: which took long, and which did not.
 
-Standing out: two timings of one host whose commands differ in one word, where the longer took `TIMES` times as long and `FELT_S` (0.1 s)
-or more: what the word stands for makes the difference. Normal: timings that are alike, and commands that differ in more. The same command
-without a change is compared by its phases (difference).
+Standing out: two timings of one host whose commands differ in one word, or in an option that the quick one has, where the longer took
+`TIMES` times as long and `FELT_S` (0.1 s) or more: what the word stands for makes the difference. Normal: timings that are alike,
+and commands that differ in more. The same command without a change is compared by its phases (difference).
 Worked example: `client -connect a` took 8.2 s, `client -connect b` 0.010 s: "with b in place of a it took 10 ms".
 Cost: at most `MOST_ROWS` timings, compared in pairs. Source: house convention; the method of difference (Mill, A System of Logic, III 8).
 """
@@ -17,6 +17,7 @@ import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, place
+from rules.signatures.signatures import recognise
 
 OBSERVER = Observer("command-twins", "Does a command take long with one argument only?", ("conn_times",), across=True)
 
@@ -28,6 +29,9 @@ TIMES = 10.0
 
 SHARE = 0.3
 """Factor of its share: it tells where to look, not what waits."""
+
+KNOWN_SHARE = 0.8
+"""Share of one whose option a signature knows: what it leaves out is what took the time."""
 
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
@@ -51,16 +55,35 @@ def other_word(one: str, other: str) -> tuple[str, str] | None:
     return apart[0] if len(a) == len(b) and len(apart) == 1 and a[0] == b[0] else None
 
 
+def option_more(long: str, short: str) -> str | None:
+    """Return the words that the quick command has more than the long one, if they are one option; None otherwise.
+
+    >>> option_more("ssh till9 true", "ssh -o GSSAPIAuthentication=no till9 true"), option_more("ls a", "ls a b")
+    ('-o GSSAPIAuthentication=no', None)
+    """
+    a, b = long.split(), short.split()
+    n = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
+    more = b[n : n + len(b) - len(a)]
+    return " ".join(more) if 0 < len(more) <= 2 and b[n + len(more) :] == a[n:] and more[0].startswith("-") else None
+
+
 def _pair(one: dict[str, Any], other: dict[str, Any]) -> Sighting | None:
     long, short = (one, other) if one["elapsed_s"] >= other["elapsed_s"] else (other, one)
     words = other_word(str(long["series"]), str(short["series"]))
-    if words is None or long["elapsed_s"] < FELT_S or long["elapsed_s"] < TIMES * short["elapsed_s"]:
+    option = option_more(str(long["series"]), str(short["series"]))
+    if (
+        (words is None and option is None)
+        or long["elapsed_s"] < FELT_S
+        or long["elapsed_s"] < TIMES * short["elapsed_s"]
+    ):
         return None
+    instead = f"{words[1]} in place of {words[0]}" if words else str(option)
+    known = bool(option and recognise(event="quick-with", log=option))
     ends = {id(r): r["line_end"] or r["line_no"] for r in (long, short)}
     return Sighting(
         "twins",
         str(long["series"])[:120],
-        f"{str(long['series'])[:120]} took {figure(long['elapsed_s'], 's')}; with {words[1]} in place of {words[0]} it took"
+        f"{str(long['series'])[:120]} took {figure(long['elapsed_s'], 's')}; with {instead} it took"
         f" {figure(short['elapsed_s'], 's')}",
         "duration_s",
         long["elapsed_s"],
@@ -70,7 +93,8 @@ def _pair(one: dict[str, Any], other: dict[str, Any]) -> Sighting | None:
             for r, role in ((long, "took long"), (short, "took little"))
         ),
         **place(long),
-        against="the same command with another word",
+        against="the same command with another word" if words else "the same command with that option",
         against_value=short["elapsed_s"],
-        share=SHARE,
+        share=KNOWN_SHARE if known else SHARE,
+        seen=({"event": "quick-with", "log": option},) if known and option else (),
     )

@@ -191,7 +191,7 @@ def _scaled(text: pl.Expr, pattern: str, number: int, unit: int) -> pl.Expr:
     )
 
 
-def _took(rows: pl.LazyFrame) -> pl.LazyFrame:
+def times_told(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Add `took`, the seconds that a line states (NULL if none); the first form of line that matches counts."""
     text = pl.col("text")
     hours, minutes, left = _numbers(text, IN_GO, 1, 2, 3)
@@ -222,7 +222,7 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
     said = pl.col("elapsed_s").is_null() & pl.col("text").str.contains(r"\d")
     said &= ~pl.col("text").str.contains(KERNEL_REPORT)
     lines = case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "text"], said)
-    rows = _took(lines).with_columns(template(pl.col("text")).alias("template"))
+    rows = times_told(lines).with_columns(template(pl.col("text")).alias("template"))
     made = (
         rows.group_by(*PLACE_COLUMNS, "template")
         .agg(
@@ -341,9 +341,12 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
         (pl.col("t_local").max() - pl.col("t_local").min()).over(key).alias("whole"),
     )
     begun = pl.col("said").str.contains(WAITS) & ~pl.col("said").str.contains(OVER)
-    told = told.filter((pl.col("n") <= REGULAR) & pl.col("gap").is_between(GAP_S, LONGEST_S) & begun)
-    for row in told.collect(engine="streaming").sort("gap", descending=True).head(MOST).iter_rows(named=True):
-        a, took, step = row["artifact_id"], float(row["gap"]), begun_by(row["said"])
+    told = told.filter((pl.col("n") <= REGULAR) & pl.col("gap").is_between(GAP_S, LONGEST_S)).with_columns(
+        begun.fill_null(value=False).alias("begun")
+    )
+    found = told.collect(engine="streaming").sort("gap", descending=True).iter_rows(named=True)
+    for row in [r for r in found if r["begun"] or _known_after(r["text"])][:MOST]:
+        a, took, step = row["artifact_id"], float(row["gap"]), begun_by(row["said"]) or _known_after(row["text"])
         yield Sighting(
             "gap",
             quoted(row["said"], 80),
@@ -367,6 +370,12 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
 def _after(text: str | None) -> tuple[Seen, ...]:
     """Return the name of a line that came only after a gap: what it prints had to be found out before."""
     return ({"event": "after-gap", "log": text},) if text else ()
+
+
+def _known_after(text: str | None) -> tuple[Seen, ...]:
+    """Return the name of a line of which signatures say outright what a log was silent for before it."""
+    seen = _after(text)
+    return seen if seen and any(k.strength == "mechanism" for k in recognise(**seen[0])) else ()
 
 
 def begun_by(text: str | None) -> tuple[Seen, ...]:
@@ -404,7 +413,7 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
         who = f"process {row['pid']}" if row["pid"] is not None else "the log"
         lines = f' between "{quoted(row["said"], 80)}" and "{quoted(row["text"], 80)}"'
         took = between(row["gap"], row["t_local"], row["t_local"] - row["gap"])
-        begun = begun_by(row["said"])
+        begun = begun_by(row["said"]) or _known_after(row["text"])
         usual = (
             f"between other lines {between(row['middle'], row['middle'])} (median)"
             if row["middle"]

@@ -4,7 +4,7 @@ Standing out: the line that says so (`crng init done`) `LATE_S` after the start 
 clock is no time since the start), and somebody who wanted them: a program that asked after the first `EARLY_S`, or a
 line of another program within `AT_ONCE_S` of it. Normal: within the first seconds, or late and nobody asks for them.
 Worked example: `[  214.882013] random: crng init done`: ready 214.882 s after the start.
-Cost: one filter over the log lines. Source: Linux drivers/char/random.c; getrandom(2), the entropy source has been initialized.
+Cost: one filter over the log lines. Source: Linux drivers/char/random.c; getrandom(2), "has been initialized".
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ OBSERVER = Observer(
 READY = r"random: (?:crng init done|nonblocking pool is initialized)"
 ASKED = r"random: .*(?:uninitialized urandom read|get_random_\w+ called from|crng_init=0)"
 LATE_S, LONGEST_S = 25.0, 7200.0
-"""Seconds from which services wait so long that their starters notice, and the most that a start takes: later it is another message."""
+"""Seconds from which services wait so long that somebody notices, and the most that a start takes."""
 
 EARLY_S, AT_ONCE_S = 5.0, 1.0
-"""Seconds in which a start itself asks for numbers that need not be good, and in which somebody goes on who waited for good ones."""
+"""Seconds in which a start asks for numbers that need not be good, and in which one goes on who waited for good ones."""
 
 SHARE = 0.8
 MOST_CITED = 8

@@ -54,6 +54,9 @@ MOSTLY_PCT, TWICE = 60.0, 2.0
 PRESSURE_PCT = 10.0
 """Bound of pressure: the part of the time in which somebody waited for the resource."""
 
+STALLED_PCT = 50.0
+"""Part of the time without any work for want of memory that is the whole of a share: a fifth of it already makes a host crawl."""
+
 SLOW_MS = 20.0
 """Bound of a device's response: a random read of a single disk takes 5 to 10 ms, of flash below 1."""
 
@@ -358,7 +361,9 @@ def _pressure(case: CaseTables) -> Iterator[Sighting]:
         found += sightings(_of_resource(rows, resource), [_pressure_measure(name, says)], ["item", "name"])
     yield from _with_quiet(found)
     stalled = _pressure_measure(
-        "memory_stall_pct", "Everybody who had work waited for memory {value} of the time ({worst} at worst)"
+        "memory_stall_pct",
+        "Everybody who had work waited for memory {value} of the time ({worst} at worst)",
+        STALLED_PCT,
     )
     for one in sightings(_of_resource(_pressures(case, "full"), "memory"), [stalled], ["item", "name"]):
         if not one.normal:
@@ -385,7 +390,7 @@ def _whose() -> pl.Expr:
     return pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
 
 
-def _pressure_measure(name: str, says: str) -> Measure:
+def _pressure_measure(name: str, says: str, whole: float = 100.0) -> Measure:
     return Measure(
         name,
         pl.col("value"),
@@ -393,7 +398,7 @@ def _pressure_measure(name: str, says: str) -> Measure:
         PRESSURE_PCT,
         says,
         "pressure",
-        100.0,
+        whole,
         seen=({"counter": name},),
         beside=(
             Beside("avg60", "%", "its mean of a minute was {value}"),

@@ -49,3 +49,11 @@ def test_other_commands_are_not_compared() -> None:
     assert heads(("client -c a", 8.0), ("client -d b", 0.01)) == []
     assert heads(("time", 8.0), ("time", 0.01)) == []
     assert heads(("client -c a", 8.0), ("client -c b", 0.01), hosts=("one", "two", None)) == []
+
+
+def test_an_option_that_makes_it_quick_is_named() -> None:
+    with_it = "ssh -o GSSAPIAuthentication=no till9 true"
+    assert heads(("ssh till9 true", 25.0), (with_it, 0.3)) == [
+        "ssh till9 true took 25.000 s; with -o GSSAPIAuthentication=no it took 0.300 s"
+    ]
+    assert heads((with_it, 25.0), ("ssh till9 true", 0.3)) == [], "the option made it slow: nothing says why"

@@ -191,3 +191,16 @@ def test_a_gap_behind_the_next_method_belongs_to_it() -> None:
     )
     steps = [one["step"] for s in told(long_waits, text) for one in s.seen if "step" in one]
     assert steps == ["debug1: Next authentication method: gssapi-with-mic"]
+
+
+def test_a_gap_is_known_by_the_line_that_ends_it() -> None:
+    """The server of logins says nothing before it looks the address up, and names the look-up when it is over."""
+    text = (
+        "Sep  8 07:10:01 gate9 sshd[91]: Connection from 192.0.2.9 port 5122 on 192.0.2.1 port 22\n"
+        "Sep  8 07:10:31 gate9 sshd[91]: reverse mapping checking getaddrinfo for till9.example [192.0.2.9] failed\n"
+        "Sep  8 07:10:31 gate9 sshd[91]: Accepted publickey for kim from 192.0.2.9 port 5122 ssh2\n"
+    )
+    [made] = [s for s in told(long_waits, text) if s.kind == "gap"]
+    assert (made.value, made.seconds, made.of_s) == (30.0, 30.0, 30.0)
+    quick = text.replace("07:10:01", "07:10:31")
+    assert [s for s in told(long_waits, quick) if s.kind == "gap"] == []

@@ -92,6 +92,11 @@ def test_a_host_whose_tasks_all_wait_for_memory(full: float, stands: bool) -> No
     assert not made["memory_pressure_pct"].normal
 
 
+def test_a_host_without_any_work_for_want_of_memory_is_most_of_a_whole() -> None:
+    row = {"grp": "pressure", "item": "memory", "name": "full.avg10", "value": 33.0}
+    assert seen(counters=[row])["memory_stall_pct"].share == pytest.approx(0.66)
+
+
 def test_pressure_of_a_file_without_its_name_is_told_and_names_no_resource() -> None:
     rows = [
         {"grp": "cgroup", "item": "group", "name": f"{whose}.avg10", "value": v}

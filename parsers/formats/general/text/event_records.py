@@ -32,6 +32,8 @@ _OPENS = re.compile(
 )
 _FIELD = re.compile(r"[ \t]*(?P<name>[^\W\d_][^:：\t]{0,39}?)[ \t]*[:：][ \t]*(?P<value>.*)")
 _ROLES = {
+    "Log Name": "log",
+    "LogName": "log",
     "Source": "source",
     "Event Source": "source",
     "ProviderName": "source",
@@ -131,8 +133,9 @@ def stamp(record: Record) -> Stamp | None:
 
 def row_of(record: Record) -> dict[str, Any] | None:
     """Return severity and text of an event for a row of `logs`; None for a record without a message or source."""
-    if not record.get("text") or not record.get("source"):
+    source = record.get("source") or record.get("log")
+    if not record.get("text") or not source:
         return None
-    name = f"{record['source']} {record['id']}" if record.get("id") else record["source"]
+    name = f"{source} {record['id']}" if record.get("id") else source
     severity = record.get("severity")
     return {"severity": SEVERITIES.get(severity, severity) if severity else None, "text": f"{name}: {record['text']}"}

@@ -1,8 +1,9 @@
-r"""Lines of a host's own accounts that stand without a heading: files of /sys and /proc with their path in front, threads of the NFS
-server, what a process waited for a processor, performance counters of Windows, and rows of its event lists in any order of fields.
+r"""Lines of a host's own accounts that stand without a heading.
 
-Source: proc(5), sysfs(5); Linux fs/nfsd/stats.c; Linux Documentation/scheduler/sched-stats.rst; Microsoft Learn, Get-Counter, typeperf,
-Get-WinEvent.
+Files of /sys and /proc with their path in front, threads of the NFS server, what a process waited for a processor,
+buffers of AIX, performance counters of Windows, and rows of its event lists with their fields in any order.
+Source: proc(5), sysfs(5); Linux fs/nfsd/stats.c; Linux Documentation/scheduler/sched-stats.rst; AIX vmstat command;
+Microsoft Learn, Get-Counter, typeperf, Get-WinEvent.
 
     >>> host_counters("/sys/class/net/eth7/statistics/rx_packets:9000", None)
     [('iface', 'eth7', 'rx_packets', 9000.0)]
@@ -16,8 +17,8 @@ Get-WinEvent.
     [('text', None, '\\\\APP9\\Memory\\Available MBytes', 70.0)]
     >>> host_counters("   700 pending disk I/Os blocked with no pbuf", None)
     [('vmstat_v', None, 'pending disk I/Os blocked with no pbuf', 700.0)]
-    >>> host_counters("9000 81000 70", "cat numbers.txt"), host_counters("th 1 is full", None), host_counters("/srv/a:7", None)
-    ([], [], [])
+    >>> host_counters("9000 81000 70", "cat numbers.txt"), host_counters("/srv/a:7", None)
+    ([], [])
 """
 
 from __future__ import annotations
@@ -33,20 +34,23 @@ TEXT, INTERFACE = "text", "iface"
 """Groups of values at this moment and of the totals of an interface."""
 
 _NUMBER = r"-?[0-9]{1,20}(?:\.[0-9]{1,12})?"
+_PART = r"[\w.@+-]{1,80}"
 _AT_PATH = re.compile(
-    rf"/(?:sys|proc)(?:/[\w.@+-]{{1,80}}){{0,12}}/(?P<item>[\w.@+-]{{1,80}})/(?P<name>[\w.@+-]{{1,80}})(?:[ \t]*[:=][ \t]*|[ \t]+)(?P<n>{_NUMBER})[ \t]*"
+    rf"/(?:sys|proc)(?:/{_PART}){{0,12}}/(?P<item>{_PART})/(?P<name>{_PART})(?:[ \t]*[:=][ \t]*|[ \t]+)(?P<n>{_NUMBER})[ \t]*"
 )
 _STATISTICS = re.compile(r"/sys/(?:class/net|devices/.{1,200}/net)/(?P<item>[\w.@-]{1,40})/statistics/")
 _NFSD = re.compile(r"th (?P<threads>[0-9]{1,6}) (?P<busy>[0-9]{1,20})(?: [0-9]{1,12}\.[0-9]{1,3}){10}[ \t]*")
 _SCHEDSTAT = re.compile(
-    r"(?:/proc/(?P<pid>[0-9]{1,10})/(?:task/[0-9]{1,10}/)?schedstat:[ \t]*)?(?P<ran>[0-9]{1,20}) (?P<waited>[0-9]{1,20}) [0-9]{1,20}[ \t]*"
+    r"(?:/proc/(?P<pid>[0-9]{1,10})/(?:task/[0-9]{1,10}/)?schedstat:[ \t]*)?"
+    r"(?P<ran>[0-9]{1,20}) (?P<waited>[0-9]{1,20}) [0-9]{1,20}[ \t]*"
 )
 _OF_PID = re.compile(r"/proc/([0-9]{1,10}|self)/(?:task/[0-9*]{1,10}/)?schedstat")
 _BLOCKED = re.compile(r"(?P<n>[0-9]{1,20}) (?P<name>(?:[a-z]+ ){1,4}I/Os blocked with no (?:pbuf|psbuf|fsbuf))")
 """A line of `vmstat -v` of AIX that grep left over."""
 
 _COUNTER = re.compile(
-    rf"[ \t]*(?P<path>(?:\\\\[^\\]{{1,100}})?\\[A-Za-z][^\\:]{{1,60}}(?:\([^\\]{{1,100}}\))?\\[^\\]{{1,80}}?)[ \t]*[:=][ \t]*(?P<n>{_NUMBER})[ \t]*%?[ \t]*"
+    r"[ \t]*(?P<path>(?:\\\\[^\\]{1,100})?\\[A-Za-z][^\\:]{1,60}(?:\([^\\]{1,100}\))?\\[^\\]{1,80}?)"
+    rf"[ \t]*[:=][ \t]*(?P<n>{_NUMBER})[ \t]*%?[ \t]*"
 )
 
 _SEVERITY = "Critical|Error|Warning|Information|Verbose"

@@ -52,7 +52,7 @@ DEV_NAMES = (*(f"RX {n}" for n in _RX.split()), *(f"TX {n}" for n in _TX.split()
 TABLE = (
     r"^[ \t]*(?:Iface|Name|LINK|Interface)[ \t]+(?:[A-Za-z/-]+[ \t]+)*(?:RX-OK|Ipkts|IPACKETS)(?:[ \t]+[A-Za-z-]+)*$"
 )
-ROW = r"^[ \t]*([A-Za-z][A-Za-z0-9_.:@*-]*)[ \t]+(?:[^ \t]+[ \t]+){0,4}?((?:(?:[0-9]+|-)[ \t]*){5,12}(?:[A-Z]+)?)$"
+ROW = r"^[ \t]*([A-Za-z][A-Za-z0-9_.:@*-]*)[ \t]+(?:[^ \t]+[ \t]+){0,4}?((?:(?:[0-9]+|-)[ \t]*){5,12}(?:[A-Z][A-Za-z]*)?)$"
 KSTAT_HEAD = r"^module: ([^ \t]+)[ \t]+instance: ([0-9]+)"
 KSTAT_NAME = r"^name:[ \t]+([^ \t]+)[ \t]+class:[ \t]+([^ \t]+)"
 KSTAT_ROW = r"^\t([a-zA-Z][A-Za-z0-9_ -]*?)[ \t]{2,}([0-9]+(?:\.[0-9]+)?)$"
@@ -224,7 +224,7 @@ def _table(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         words = str(heading).split()
         start = next(i for i, w in enumerate(words) if w in ("RX-OK", "Ipkts", "IPACKETS"))
         names = [w for w in words[start:] if w != "Flg"]
-        numbers = r"((?:[ \t]+(?:[0-9]+|-)){" + str(len(names)) + r"})(?:[ \t]+[A-Z]+)?[ \t]*$"
+        numbers = r"((?:[ \t]+(?:[0-9]+|-)){" + str(len(names)) + r"})(?:[ \t]+[A-Z][A-Za-z]*)?[ \t]*$"
         rows = rest.filter(pl.col("heading") == heading).with_columns(
             item=line.str.extract(ROW, 1).str.strip_suffix("*"),
             names=pl.lit(names),

@@ -51,3 +51,9 @@ def test_a_row_of_the_event_viewer_is_a_line_of_a_log() -> None:
     assert logs["code"].to_list() == ["7", "9", "41"]
     assert logs["program"].to_list() == ["stor9", "stor9", "Example-Kernel-Power"]
     assert logs["text"].to_list()[0] == "The device, \\Device\\X, did not answer."
+
+
+def test_an_event_without_its_source_is_named_by_its_log() -> None:
+    text = "Log Name: Acme-Shelves-Operational\nEvent ID: 9\nMessage: A transfer of shelf 7 took 48077 milliseconds to complete.\n"
+    (row,) = read_bytes(text.encode()).tables["logs"].to_dicts()
+    assert row["text"].startswith("Acme-Shelves-Operational 9: A transfer of shelf 7")

@@ -160,3 +160,13 @@ def test_ifconfig_comes_out_of_the_columns_again(faces, data, old):
 def test_the_lines_that_grep_left_of_ethtool_are_counters():
     reading = read_bytes(b"     rx_missed_errors: 17\n     rx_no_dma_resources: 17\n")
     assert reading.table("counters")["name"].to_list() == ["rx_missed_errors", "rx_no_dma_resources"]
+
+
+def test_rows_of_a_bond_have_flags_in_small_letters():
+    text = (
+        b"Kernel Interface table\nIface             MTU    RX-OK RX-ERR RX-DRP RX-OVR    TX-OK TX-ERR TX-DRP TX-OVR Flg\n"
+        b"bond7            1500 90071234      0   8123 0      71234567      0      0      0 BMmRU\n"
+        b"net7             1500 90071234      0   8123 0      71234567      0      0      0 BMsRU\n"
+    )
+    rows = read_bytes(text).table("counters").filter(name="RX-DRP")
+    assert rows.select("item", "value").rows() == [("bond7", 8123.0), ("net7", 8123.0)]
