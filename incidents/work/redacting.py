@@ -33,7 +33,7 @@ def write(
 
     `also` are further names. Returns what was replaced: pseudonym -> kind and name.
     """
-    from incidents.content import annotations, found_files  # they load Polars, which a process that forks must not
+    from incidents.content import found_files, grafana  # they load Polars, which a process that forks must not
 
     key = secrets.token_bytes(32)
     ours = Pseudonyms(key, known_names(incident, report, also))
@@ -50,7 +50,7 @@ def write(
             "report.json": json.dumps(said, ensure_ascii=False),
             "findings.csv": found_files.findings_csv(said),
             "observations.csv": found_files.observations_csv(said),
-            "annotations.json": json.dumps(annotations.annotations(said, [], None), ensure_ascii=False, indent=1),
+            "annotations.json": json.dumps(grafana.annotations_of(said, [], None), ensure_ascii=False, indent=1),
             "found.sarif": json.dumps(found_files.sarif(said, names.text(incident.title), None, "1.0.0"), indent=1),
         }
         for name, text in files.items():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from incidents.doors.rest import annotations, asking, evidence, judging, notes, plan, requests, rooms
+from incidents.doors.rest import asking, dashboards, evidence, judging, notes, plan, requests, rooms
 from incidents.doors.rest.api import api
 
-for _of in (rooms, evidence, judging, annotations, notes, requests, plan, asking):
+for _of in (rooms, evidence, judging, dashboards, notes, requests, plan, asking):
     api.add_router("", _of.router)
 
 __all__ = ["api"]

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from incidents import access
 from incidents.access import Right, Room
 from incidents.actions import exports as actions
-from incidents.content import annotations, found_files
+from incidents.content import found_files, grafana
 from incidents.drawing.exports.instants import zero_of
 from incidents.drawing.frames import frames_of
 from incidents.errors import Refused, StoreError
@@ -54,7 +54,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
         | {
             "judged": report is not None,
             "dashboard": request.build_absolute_uri(reverse("list_annotations", args=[slug])),
-            "dated": bool(report and annotations.annotations(report, [], None)),
+            "dated": bool(report and grafana.annotations_of(report, [], None)),
         }
     )
     return render(request, "export/export.html", context)
@@ -110,8 +110,8 @@ def found(request: HttpRequest, slug: str, what: str, form: str) -> HttpResponse
         write = found_files.findings_csv if what == "findings" else found_files.observations_csv
         text, kind = write(newest.report), "text/csv; charset=utf-8"
     elif form == "json":
-        links = annotations.Links(request.build_absolute_uri("/").rstrip("/"), slug)
-        told = annotations.annotations(newest.report, annotations.notes_of(room.incident), links)
+        links = grafana.Links(request.build_absolute_uri("/").rstrip("/"), slug)
+        told = grafana.annotations_of(newest.report, grafana.notes_of(room.incident), links)
         text, kind = json.dumps(told, ensure_ascii=False, indent=1), "application/json"
     else:
         address = request.build_absolute_uri(reverse("room", args=[slug]))

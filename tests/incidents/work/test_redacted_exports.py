@@ -13,7 +13,7 @@ import pytest
 
 from incidents.access import Room
 from incidents.actions import case, exports, names, notes, purge
-from incidents.content.annotations import annotations
+from incidents.content.grafana import annotations_of
 from incidents.errors import NotAllowed, Refused
 from incidents.models.people.membership import Role
 from incidents.models.room.bundle import BundleState
@@ -100,7 +100,7 @@ def test_relations_stay(room):
     report = json.loads(files["report.json"])
     assert hosts <= {artifact["host"] for artifact in report["artifacts"]}, "a host is the same in tables and report"
     noted = json.loads(files["annotations.json"])
-    assert len(noted) == len(annotations(room.incident.evaluations.latest("number").report, [], None)) > 0
+    assert len(noted) == len(annotations_of(room.incident.evaluations.latest("number").report, [], None)) > 0
     assert {tag for one in noted for tag in one["tags"] if tag.startswith("host-")} <= {
         a["host"] for a in report["artifacts"]
     }

@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from incidents.access import Room
 from incidents.actions import access_tokens, notes, purge
-from incidents.doors.rest import annotations as door
+from incidents.doors.rest import dashboards as door
 from tests.incidents.conftest import make_artifact, make_room
-from tests.incidents.content.test_annotations import ZERO_MS, report
+from tests.incidents.content.test_grafana import ZERO_MS, report
 from tests.incidents.doors.rest.programs import at
 from tests.incidents.pages import reports
 from tests.incidents.pages.conftest import add_report, client_of

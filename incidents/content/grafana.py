@@ -41,7 +41,7 @@ def notes_of(incident: Incident) -> list[Note]:
     return list(rows.select_related("author").order_by("created_at", "id"))
 
 
-def annotations(
+def annotations_of(
     report: Json, notes: Iterable[Note], links: Links | None, begin: int | None = None, end: int | None = None
 ) -> list[dict[str, Any]]:
     """Return what overlaps the milliseconds from `begin` to `end`, by time; without `links`, no text has an address."""

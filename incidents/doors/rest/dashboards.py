@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from incidents.content import annotations
+from incidents.content import grafana
 from incidents.doors.rest.api import entered
 from incidents.doors.rest.judging import NOT_JUDGED
 from incidents.doors.rest.shapes import AnnotationShape
@@ -40,8 +40,8 @@ def list_annotations(request: HttpRequest, slug: str, asked: Query[Window]) -> l
         raise Refused(NOT_JUDGED, 409)
     if asked.begin is not None and asked.end is not None and asked.end < asked.begin:
         raise Refused("The end of the window must not come before its beginning.", 422)
-    links = annotations.Links(request.build_absolute_uri("/").rstrip("/"), slug)
-    found = annotations.annotations(report, annotations.notes_of(room.incident), links, asked.begin, asked.end)
+    links = grafana.Links(request.build_absolute_uri("/").rstrip("/"), slug)
+    found = grafana.annotations_of(report, grafana.notes_of(room.incident), links, asked.begin, asked.end)
     if len(found) > MOST:
         raise Refused(f"These are {len(found):,} annotations, at most {MOST:,} are sent. Ask for a shorter time.", 413)
     return [one | {"tags": ",".join(one["tags"])} for one in found] if asked.tags == "text" else found

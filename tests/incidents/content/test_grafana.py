@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from incidents.content.annotations import Links, annotations
+from incidents.content.grafana import Links, annotations_of
 from incidents.models.words.note import Note
 from tests.incidents.conftest import make_user
 from tests.incidents.pages import reports
@@ -48,7 +48,7 @@ def report(**clock: Any) -> reports.Json:
 
 
 def test_a_finding_has_its_instants_its_lines_and_its_address():
-    finding, _ = annotations(report(), [], LINKS)
+    finding, _ = annotations_of(report(), [], LINKS)
     assert (finding["time"], finding["timeEnd"]) == (ZERO_MS + 9318, ZERO_MS + 11792)
     assert finding["title"] == "Finding: Attach of shared memory"
     headline, cited, address = finding["text"].split("\n")
@@ -59,7 +59,7 @@ def test_a_finding_has_its_instants_its_lines_and_its_address():
 
 
 def test_only_an_observation_that_leads_somewhere_comes():
-    _, one = annotations(report(), [], LINKS)
+    _, one = annotations_of(report(), [], LINKS)
     assert (one["title"], one["tags"][1]) == ("Observation: a wait", "observation")
     assert one["time"] == one["timeEnd"] == ZERO_MS + 20_500
 
@@ -77,21 +77,21 @@ def test_only_an_observation_that_leads_somewhere_comes():
 )
 def test_what_overlaps_the_window_comes(begin: int | None, end: int | None, many: int):
     window = [None if at is None else ZERO_MS + at for at in (begin, end)]
-    assert len(annotations(report(), [], LINKS, *window)) == many
+    assert len(annotations_of(report(), [], LINKS, *window)) == many
 
 
 def test_a_clock_without_a_zone_says_so_and_one_without_a_date_is_silent():
-    finding, _ = annotations(report(kind="wall-local", base="2016-04-14T05:58:00"), [], LINKS)
+    finding, _ = annotations_of(report(kind="wall-local", base="2016-04-14T05:58:00"), [], LINKS)
     assert finding["time"] == ZERO_MS + 9318
     assert "(the time zone is not known: times are taken as UTC)" in finding["text"]
     assert finding["tags"][-1] == "time zone unknown"
-    assert annotations(report(kind="trace-relative", base=None), [], LINKS) == []
-    assert annotations({**report(), "clocks": []}, [], LINKS) == []
-    assert annotations(report(base="9999-12-31T23:59:59+00:00"), [], LINKS) == []
+    assert annotations_of(report(kind="trace-relative", base=None), [], LINKS) == []
+    assert annotations_of({**report(), "clocks": []}, [], LINKS) == []
+    assert annotations_of(report(base="9999-12-31T23:59:59+00:00"), [], LINKS) == []
 
 
 def test_without_links_no_text_has_an_address():
-    assert not any("http" in one["text"] or "#clock" in one["text"] for one in annotations(report(), [], None))
+    assert not any("http" in one["text"] or "#clock" in one["text"] for one in annotations_of(report(), [], None))
 
 
 @pytest.mark.django_db
@@ -104,7 +104,7 @@ def test_notes_lie_on_their_own_time_or_on_that_of_their_finding():
         Note(text="no such finding", author=nils, finding_key="0" * 16),
         Note(text="no such clock", author=nils, clock="9.9:9", t_from=1.0, t_to=2.0),
     ]
-    found = [one for one in annotations(report(), notes, LINKS) if "note" in one["tags"]]
+    found = [one for one in annotations_of(report(), notes, LINKS) if "note" in one["tags"]]
     assert [one["title"] for one in found] == ["Note of nils", "Note of the model, a program of nils"]
     assert found[0]["text"].startswith("here⟨U+202E⟩ it is\n")
     assert (found[0]["time"], found[1]["time"]) == (ZERO_MS + 1000, ZERO_MS + 9318)
