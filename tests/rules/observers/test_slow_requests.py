@@ -19,6 +19,7 @@ script_filename = /srv/shop/pay.php
     ("call", "mechanism"), [("curl_exec", "server-wait"), ("curl_multi_select", "server-wait"), ("gethostbyname", "name-server-slow")]
 )  # fmt: skip
 def test_what_the_only_slow_request_waits_for(call: str, mechanism: str) -> None:
-    (made,) = told(standing_still, ENTRY.format(call=call))
-    assert (made.kind, made.share, made.seconds) == ("slow-request", 1.0, None)
-    assert [s.mechanism for s in recognise(**made.seen[0])][:1] == [mechanism]
+    for indent in ("", "    "):
+        (made,) = told(standing_still, "".join(indent + line for line in ENTRY.format(call=call).splitlines(True)))
+        assert (made.kind, made.share, made.seconds) == ("slow-request", 1.0, None)
+        assert [s.mechanism for s in recognise(**made.seen[0])][:1] == [mechanism]

@@ -104,7 +104,9 @@ _VALUES = re.compile(r"(?:current[_ ]?)?(?:values?|settings?|counts?|totals?)", 
 _FENCED = re.compile(FENCE)
 _DAY_S = 86400.0
 
-_DOTNET = re.compile(r"(?P<level>trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,200}\[[0-9]{1,9}\](?P<text> \S.*)?")
+_DOTNET = re.compile(
+    r"[ \t]{0,12}(?P<level>trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,200}\[[0-9]{1,9}\](?P<text> \S.*)?"
+)
 """First line of an entry of .NET's console logger (Microsoft.Extensions.Logging.Console); its message stands below, further in,
 or on the same line (SingleLine)."""
 
@@ -675,7 +677,9 @@ class Paragraphs:
                 self._measured(no, *request, line.strip())
                 return
             if groups & _SAID and (
-                said := severity_of_program(line) or severity_of_database(line) or severity_of_platform(line)
+                said := severity_of_program(plain := line.strip())
+                or severity_of_database(plain)
+                or severity_of_platform(plain)
             ):
                 self._log(no, state.get("now"), line.strip(), said)
                 self._after_log(no, line.strip(), groups)
@@ -720,15 +724,15 @@ class Paragraphs:
             self._log(no, state.get("now"), line.strip(), level)
             state["after_log"] = True
             return
-        if state.get("after_log") and line[0] in " \t":
-            self.read.append(no)  # a message of several lines
-            return
         if entry := _DOTNET.fullmatch(line):
             if entry["text"]:
                 self._log(no, state.get("now"), line.strip(), _DOTNET_LEVELS[entry["level"]])
                 return
             state["dotnet"] = _DOTNET_LEVELS[entry["level"]]
             self.read.append(no)
+            return
+        if state.get("after_log") and line[0] in " \t":
+            self.read.append(no)  # a message of several lines
             return
         state.pop("after_log", None)
         if len(line) > LONGEST:

@@ -236,9 +236,9 @@ STYLES = (
     ),
     Style(
         "php",
-        re.compile(r"\[[^\]]{5,40}\][ \t]+\[pool (?P<name>[^\]]{1,80})\] pid (?P<pid>[0-9]+)"),
-        re.compile(r"\[0x[0-9a-f]+\] (?P<f>[^\s(]+)\(\) \S+:[0-9]+"),
-        (re.compile(r"script_filename = .*"),),
+        re.compile(r"[ \t]{0,12}\[[^\]]{5,40}\][ \t]+\[pool (?P<name>[^\]]{1,80})\] pid (?P<pid>[0-9]+)"),
+        re.compile(r"[ \t]{0,12}\[0x[0-9a-f]+\] (?P<f>[^\s(]+)\(\) \S+:[0-9]+"),
+        (re.compile(r"[ \t]{0,12}script_filename = .*"),),
     ),
     Style(  # a thread of Sidekiq or Puma may stand in a log: its head and the first frame begin as lines of the log do
         "ruby",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parsers.formats.general.text.request_lines import Request, requested
+from tests.parsers.formats.evidence import read_bytes
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,10 @@ from parsers.formats.general.text.request_lines import Request, requested
 )  # fmt: skip
 def test_a_request_and_its_time(text: str, found: Request | None) -> None:
     assert requested(text) == found
+
+
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_entries_of_the_logger_of_dotnet_on_one_line_each(indent: str) -> None:
+    text = f"{indent}warn: Acme.Shop[17] the pool is nearly empty\n{indent}fail: Acme.Shop[18] the pool is empty\n"
+    made = read_bytes(text.encode()).table("logs")
+    assert made["severity"].to_list() == ["WARN", "ERROR"]
