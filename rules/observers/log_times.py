@@ -243,7 +243,7 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
         top = row["worst"][0]
         took, text = top["took"], str(top["text"])
         step = step_of(text, took)
-        named = bool(step and recognise(step=step))
+        named = bool(step and recognise(**step_seen(step, took)))
         more = f"; {row['n']:,} such lines, {figure(row['middle'], 's')} (median)" if row["n"] > 1 else ""
         yield Sighting(
             "wait",
@@ -263,7 +263,7 @@ def texts(case: CaseTables) -> Iterator[Sighting]:
             seconds=row["late"] if named else took,
             of_s=row["all"] if named else None,
             n=row["n"],
-            seen=({"log": text, "seconds": round(took, 6)}, {"log": text}, *(({"step": step},) if step else ())),
+            seen=({"log": text, "seconds": round(took, 6)}, {"log": text}, *((step_seen(step, took),) if step else ())),
         )
 
 
@@ -346,7 +346,11 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
     )
     found = told.collect(engine="streaming").sort("gap", descending=True).iter_rows(named=True)
     for row in [r for r in found if r["begun"] or _known_after(r["text"])][:MOST]:
-        a, took, step = row["artifact_id"], float(row["gap"]), begun_by(row["said"]) or _known_after(row["text"])
+        a, took, step = (
+            row["artifact_id"],
+            float(row["gap"]),
+            begun_by(row["said"], float(row["gap"])) or _known_after(row["text"]),
+        )
         yield Sighting(
             "gap",
             quoted(row["said"], 80),
@@ -378,16 +382,22 @@ def _known_after(text: str | None) -> tuple[Seen, ...]:
     return seen if seen and any(k.strength == "mechanism" for k in recognise(**seen[0])) else ()
 
 
-def begun_by(text: str | None) -> tuple[Seen, ...]:
-    """Return the step that a line begins, if signatures know it: whatever comes after a gap had to wait for it.
+def step_seen(step: str, took: float) -> Seen:
+    """Return a step with its seconds as `value`: to fetch an image may take some seconds, and no hour."""
+    return {"step": step, "value": f"{took:.3f}"}
 
-    >>> begun_by("Resolving host queue.acme.example ..."), begun_by("resolved host queue.acme.example in 7.0 s")
-    (({'step': 'Resolving host queue.acme.example ...'},), ())
+
+def begun_by(text: str | None, took: float) -> tuple[Seen, ...]:
+    """Return the step of `took` seconds that a line begins, if signatures know it: whatever comes after a gap had to wait for it.
+
+    >>> begun_by("Resolving host queue.acme.example ...", 7.0), begun_by("resolved host queue.acme.example in 7.0 s", 7.0)
+    (({'step': 'Resolving host queue.acme.example ...', 'value': '7.000'},), ())
     """
     if not text or not _BEGUN.search(text) or any(over.search(text) for over in (_OVER, _SAID, _AT_REST)):
         return ()
     step = _CLAUSE.split(STAMP.sub("", text, count=1)[:LONGEST_STEP])[-1].strip()
-    return ({"step": step},) if recognise(step=step) else ()
+    seen = step_seen(step, took)
+    return (seen,) if recognise(**seen) else ()
 
 
 def gaps(case: CaseTables) -> Iterator[Sighting]:
@@ -413,7 +423,7 @@ def gaps(case: CaseTables) -> Iterator[Sighting]:
         who = f"process {row['pid']}" if row["pid"] is not None else "the log"
         lines = f' between "{quoted(row["said"], 80)}" and "{quoted(row["text"], 80)}"'
         took = between(row["gap"], row["t_local"], row["t_local"] - row["gap"])
-        begun = begun_by(row["said"]) or _known_after(row["text"])
+        begun = begun_by(row["said"], row["gap"]) or _known_after(row["text"])
         usual = (
             f"between other lines {between(row['middle'], row['middle'])} (median)"
             if row["middle"]
@@ -478,7 +488,7 @@ def steps(case: CaseTables) -> Iterator[Sighting]:
     )
     for row in made.iter_rows(named=True):
         top, a = row["worst"][0], row["artifact_id"]
-        begun = begun_by(top["said"])
+        begun = begun_by(top["said"], top["gap"])
         others = f"; {row['n']:,} such steps, {figure(row['middle'], 's')} (median)" if row["n"] > 1 else ""
         took = float(top["gap"])
         yield Sighting(

@@ -23,7 +23,18 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.impossible_times import believable
 from rules.observers.library_waits import functions, outside_calls
 from rules.observers.log_steps import absences, named_steps
-from rules.observers.log_times import LONGEST_S, LONGEST_STEP, STEP_S, brief, gaps, quoted, step_of, steps, texts
+from rules.observers.log_times import (
+    LONGEST_S,
+    LONGEST_STEP,
+    STEP_S,
+    brief,
+    gaps,
+    quoted,
+    step_of,
+    step_seen,
+    steps,
+    texts,
+)
 from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, gathered, place
 from rules.observers.packet_silence import handshakes, silences, turns
 from rules.observers.request_times import late_request, stays_open
@@ -374,7 +385,7 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 if top["text"]
                 else ()
             )
-            named = bool(request or (step and recognise(step=step)))
+            named = bool(request or (step and recognise(**step_seen(step, top["elapsed_s"]))))
             of_time = bool(OF_TIME.search(row["name"]))
             text = f"{row['name']} {'is' if of_time else 'took'} {figure(top['elapsed_s'], 's')}"
             if of_time and row["all"] > 1:
@@ -401,7 +412,7 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
                 seen=(
                     *request,
                     *(({"log": f"{row['name']}: {top['text']}"},) if top["text"] else ()),
-                    *(({"step": step},) if step and named else ()),
+                    *((step_seen(step, top["elapsed_s"]),) if step and named else ()),
                     {"seconds": round(top["elapsed_s"], 6)},
                 ),
                 idle="stays open until there is news" if row["open"] else None,

@@ -15,7 +15,12 @@ def test_the_time_behind_a_line_that_begins_a_download_is_that_of_the_download()
         {"line_no": 2, "t_local": 400.0, "text": "Using the artifacts of build (71)"},
     ]
     (gap,) = [s for s in observe(Case.of_tables({"logs": rows})) if s.kind == "gap"]
-    assert (gap.seconds, gap.of_s, gap.seen[-2]["step"]) == (400.0, 400.0, rows[0]["text"])
+    assert (gap.seconds, gap.of_s, gap.seen[-2]["step"], gap.seen[-2]["value"]) == (
+        400.0,
+        400.0,
+        rows[0]["text"],
+        "400.000",
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +33,9 @@ def test_the_time_behind_a_line_that_begins_a_download_is_that_of_the_download()
     ],
 )
 def test_the_words_of_such_steps(step: str, layer: str | None) -> None:
-    assert [s.layer for s in recognise(step=step) if s.mechanism == "peer-wait"] == ([layer] if layer else [])
+    assert [s.layer for s in recognise(step=step, value="91.2") if s.mechanism == "peer-wait"] == (
+        [layer] if layer else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,3 +52,8 @@ def test_the_words_of_such_steps(step: str, layer: str | None) -> None:
 )
 def test_a_statement_of_seconds_is_a_slow_statement(text: str, named: bool) -> None:
     assert any(s.mechanism == "slow-statement" for s in recognise(log=text)) == named
+
+
+@pytest.mark.parametrize(("seconds", "named"), [("59.9", False), ("60.0", True)])
+def test_to_fetch_for_some_seconds_is_usual(seconds: str, named: bool) -> None:
+    assert bool(recognise(step="Pulling fs layer", value=seconds)) == named

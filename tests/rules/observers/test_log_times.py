@@ -222,7 +222,7 @@ def test_a_named_step_is_a_part_of_all_seconds_that_the_log_tells() -> None:
     ],
 )
 def test_a_line_that_begins_a_known_step_names_what_comes_after_it(text: str, known: bool) -> None:
-    assert bool(begun_by(text)) is known
+    assert bool(begun_by(text, 9.0)) is known
 
 
 def test_a_gap_behind_a_begun_step_is_a_part_of_the_log_s_time() -> None:
