@@ -48,6 +48,9 @@ ALIKE, SPREAD = 5, 0.2
 ASKED = 2
 """Minimum number of times that a client repeated its SYN to an end from which nothing came: one may be lost."""
 
+SYN_S = 0.9
+"""Seconds after which a SYN is sent again at the earliest (RFC 6298, 2.1: one second); what comes sooner is another program's try."""
+
 KINDS = ("syn", "again", "answer", "pause", "rest")
 CONNECTION = [*PLACE_COLUMNS, "part", "conn"]
 
@@ -372,7 +375,11 @@ def _sighting(
     lost = first["kind"] != "pause"
     port: Seen = {"port": first["server_port"]}
     forms: dict[str, tuple[Seen, ...]] = {
-        "syn": ({"event": "syn-unanswered"},) if never else ({"counter": "TCPSynRetrans"},),
+        "syn": (
+            ({"event": "syn-unanswered"},) if never
+            else ({"event": "syn-sent-again"},) if first["gap"] >= SYN_S
+            else ({"counter": "TCPSynRetrans"},)
+        ),
         "again": (
             ({"port": 53, "seconds": round(first["gap"], 6)},) if first["server_port"] == 53
             else ({"event": "datagram-unanswered" if never else "datagram-repeated"},) if first["udp"]

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
+from rules.observers import long_waits
 from rules.observers.long_waits import observe
 from rules.observers.observer import Sighting
 from rules.signatures.signatures import recognise
+from tests.rules.observers.of_text import told
 
 CLIENT, SERVER = ("10.0.0.1", 40000), ("10.0.0.9", 1521)
 
@@ -209,3 +211,14 @@ def syns(*, answered: bool, times: int = 4) -> list[Sighting]:
 def test_a_server_that_answers_at_last_or_one_lost_syn_is_loss(answered: bool, times: int) -> None:
     made = [s for s in syns(answered=answered, times=times) if "SYN" in s.headline]
     assert [recognise(**s.seen[0])[0].mechanism for s in made] == ["packet-loss"]
+
+
+def test_a_first_packet_that_is_sent_again_and_answered_is_named() -> None:
+    text = (
+        "07:31:37.400000 IP 192.0.2.3.51234 > 192.0.2.9.8080: Flags [S], seq 26598, win 43690, options [mss 1460], length 0\n"
+        "07:31:{}.410000 IP 192.0.2.3.51234 > 192.0.2.9.8080: Flags [S], seq 26598, win 43690, options [mss 1460], length 0\n"
+        "07:31:{}.411000 IP 192.0.2.9.8080 > 192.0.2.3.51234: Flags [S.], seq 71, ack 26599, win 27960, options [mss 1460], length 0\n"
+        "07:31:{}.412000 IP 192.0.2.3.51234 > 192.0.2.9.8080: Flags [.], ack 1, win 342, length 0\n"
+    )
+    made = told(long_waits, text.format(38, 38, 38))
+    assert ({"event": "syn-sent-again"},) in [s.seen for s in made]

@@ -52,6 +52,18 @@ from tests.rules.observers.of_text import told
             "270",
             "rx fifo errors / rx packets",
         ),
+        (
+            "%Cpu(s):  8.1 us,  2.0 sy,  0.0 ni, 31.2 id,  0.3 wa,  0.0 hi,  0.2 si, {} st\n",
+            "58.2",
+            "0.2",
+            "st @ hi",
+        ),
+        (
+            "ReceivedUnicastPackets : 900000\nReceivedDiscardedPackets : {}\n",
+            "27000",
+            "270",
+            "receiveddiscardedpackets / receivedunicastpackets",
+        ),
         ("IO delay {}%\nSWAP usage 0.00%\n", "71.4", "1.4", "io delay"),
         ("$ cat /proc/sys/kernel/random/entropy_avail\n{}\n", "11", "911", "entropy avail"),
         ("$ cat /proc/91/schedstat\n9000 {} 70\n", "81000", "810", "time waiting / time running"),

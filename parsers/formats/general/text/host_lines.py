@@ -17,6 +17,8 @@ Microsoft Learn, Get-Counter, typeperf, Get-WinEvent.
     [('text', None, '\\\\APP9\\Memory\\Available MBytes', 70.0)]
     >>> host_counters("   700 pending disk I/Os blocked with no pbuf", None)
     [('vmstat_v', None, 'pending disk I/Os blocked with no pbuf', 700.0)]
+    >>> host_counters(" Reads:   srtt=91 (700ms), dev=9 (90ms), cur=7 (90ms)", None)
+    [('text', 'nfs', 'nfs reads srtt ms', 700.0)]
     >>> host_counters("9000 81000 70", "cat numbers.txt"), host_counters("/srv/a:7", None)
     ([], [])
 """
@@ -24,6 +26,7 @@ Microsoft Learn, Get-Counter, typeperf, Get-WinEvent.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from parsers.formats.general.text.single_lines import LONGEST
 
@@ -39,12 +42,21 @@ _AT_PATH = re.compile(
     rf"/(?:sys|proc)(?:/{_PART}){{0,12}}/(?P<item>{_PART})/(?P<name>{_PART})(?:[ \t]*[:=][ \t]*|[ \t]+)(?P<n>{_NUMBER})[ \t]*"
 )
 _STATISTICS = re.compile(r"/sys/(?:class/net|devices/.{1,200}/net)/(?P<item>[\w.@-]{1,40})/statistics/")
+_RESOURCE = re.compile(r"/proc/pressure/(cpu|memory|io)\b")
+_PRESSURE = re.compile(
+    r"(?:^|[ \t])(?P<whose>some|full) avg10=(?P<avg10>[0-9.]{1,6}) avg60=(?P<avg60>[0-9.]{1,6}) avg300=(?P<avg300>[0-9.]{1,6}) total="
+)
 _NFSD = re.compile(r"th (?P<threads>[0-9]{1,6}) (?P<busy>[0-9]{1,20})(?: [0-9]{1,12}\.[0-9]{1,3}){10}[ \t]*")
 _SCHEDSTAT = re.compile(
     r"(?:/proc/(?P<pid>[0-9]{1,10})/(?:task/[0-9]{1,10}/)?schedstat:[ \t]*)?"
     r"(?P<ran>[0-9]{1,20}) (?P<waited>[0-9]{1,20}) [0-9]{1,20}[ \t]*"
 )
 _OF_PID = re.compile(r"/proc/([0-9]{1,10}|self)/(?:task/[0-9*]{1,10}/)?schedstat")
+_SRTT = re.compile(
+    r"(?P<of>Lookups|Reads|Writes|All):[ \t]+srtt=[ \t]*[0-9]{1,9} \([ \t]*(?P<ms>[0-9]{1,9})ms\),[ \t]+dev=[ \t]*[0-9]{1,9} \(.*"
+)
+"""A line of `nfsstat -m`: the smoothed time of calls to a file server."""
+
 _BLOCKED = re.compile(r"(?P<n>[0-9]{1,20}) (?P<name>(?:[a-z]+ ){1,4}I/Os blocked with no (?:pbuf|psbuf|fsbuf))")
 """A line of `vmstat -v` of AIX that grep left over."""
 
@@ -64,11 +76,25 @@ _ROW = re.compile(rf"[ \t]*(?:(?P<first>{_SEVERITY})[ \t]+)?{_AT}[ \t]+(?P<rest>
 _WORD = re.compile(r"(?P<word>[A-Za-z0-9][\w./-]{0,60})[ \t]+")
 
 
-def host_counters(line: str, command: str | None) -> list[Counted]:
+def host_counters(line: str, command: str | None, state: dict[str, Any] | None = None) -> list[Counted]:
     """Return the counters in a line of one of the forms above; an empty list for any other line.
 
-    `command` is the command above the line, which says of what process three bare numbers are.
+    `command` is the command above the line, which says of what process three bare numbers are; `state` holds the resource
+    that the last heading of pressures named.
+
+    >>> held = {}
+    >>> host_counters("E Manager: ----- Output from /proc/pressure/io -----", None, held)
+    []
+    >>> host_counters("E Manager: full avg10=71.20 avg60=60.10 avg300=9.00 total=7000", None, held)[0]
+    ('text', 'io', 'full.avg10', 71.2)
     """
+    if state is not None and len(line) <= LONGEST:
+        if "avg10=" in line and (resource := state.get("resource")) and (found := _PRESSURE.search(line)):
+            spans = ("avg10", "avg60", "avg300")
+            return [(TEXT, resource, f"{found['whose']}.{span}", float(found[span])) for span in spans]
+        if "/proc/pressure/" in line and (found := _RESOURCE.search(line)):
+            state["resource"] = found[1] if "End output" not in line else ""
+            return []
     first = line.lstrip(" \t")[:1]
     if first == "\\":
         found = _COUNTER.fullmatch(line) if len(line) <= LONGEST else None
@@ -77,6 +103,8 @@ def host_counters(line: str, command: str | None) -> list[Counted]:
         return []
     if first == "/":
         return _at_path(line.strip())
+    if first in "LRWA" and "srtt=" in line and (found := _SRTT.fullmatch(line.strip())):
+        return [(TEXT, "nfs", f"nfs {found['of'].lower()} srtt ms", float(found["ms"]))]
     if first == "t" and (found := _NFSD.fullmatch(line.strip())):
         made = (("threads", found["threads"]), ("times all nfsd threads were busy", found["busy"]))
         return [("nfsd", None, name, float(value)) for name, value in made]

@@ -363,7 +363,7 @@ class Paragraphs:
             return True
         if stamp is None and (is_lead(line) or _COMMAND.fullmatch(line)):
             self.end_paragraph()
-            for name in ("advice", "title", "quoting", "now", "pid", "command", "filter"):
+            for name in ("advice", "title", "quoting", "now", "pid", "command", "filter", "pressure"):
                 self.state.pop(name, None)
             if (prompt := prompt_of(line)) and prompt.command:
                 self.state["command"] = prompt.command[:COMMAND]
@@ -839,7 +839,7 @@ class Paragraphs:
         if ruled is None:
             ruled = queued(line, self.state.setdefault("queue", {}))
         counts = ruled or counted(line) or [(COMMANDS, *field) for field in fielded(line)] or exposed(line)
-        counts = counts or host_counters(line, self.state.get("command"))
+        counts = counts or host_counters(line, self.state.get("command"), self.state.setdefault("pressure", {}))
         counts = counts or listed(line, self.state.setdefault("listed", {}))
         if not counts:
             if ruled is not None:

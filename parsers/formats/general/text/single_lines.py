@@ -316,6 +316,7 @@ COMPLAINT = re.compile(
     r"|.{0,80}\bNT_STATUS_(?!OK\b)[A-Z_]+"
     r"|[ \t]*(?:Main PID|Process): [0-9]+ .*(?:status=[1-9]|code=(?:killed|dumped))"
     r"|[ \t]*Active: failed \("
+    r"|INFO: (?:task \S{1,60} blocked for more than [0-9]{1,6} sec|rcu\S{0,20} .{0,40}stall)|(?:watchdog: )?BUG: soft lockup - "
     r"|\([a-z]{2,6}[0-9]{1,3}:[\w-]{3,40}:[0-9]{1,3}:[0-9]{1,5}:[0-9a-f]{1,16}\): (?:CAM status: (?!Command Complete)|SCSI sense: (?!NO SENSE|UNIT ATT)"
     r"|.{0,40}\b(?:Retries exhausted|Retrying command)\b)"
     r"|[a-z]{2,10}[0-9]{1,3}: (?:Timeout on slot [0-9]|.{0,60}\b(?:timeout|timed out|not ready)\b)"

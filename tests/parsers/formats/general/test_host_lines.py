@@ -57,3 +57,20 @@ def test_a_row_of_an_event_list_in_any_order(line: str, severity: str, code: str
 def test_other_lines_are_none_of_these(line: str) -> None:
     assert host_counters(line, None) == []
     assert event_row(line) is None
+
+
+def test_pressure_below_a_heading_belongs_to_the_resource_that_it_names() -> None:
+    text = (
+        "E Manager: ----- Output from /proc/pressure/io -----\n"
+        "E Manager: some avg10=88.20 avg60=71.12 avg300=40.10 total=217319\n"
+        "E Manager: ----- End output from /proc/pressure/io -----\n"
+        "E Manager: some avg10=1.20 avg60=1.12 avg300=1.10 total=217\n"
+    )
+    rows = read_bytes(text.encode()).table("counters").filter(name="some.avg10")
+    assert rows.select("item", "value").rows() == [("io", 88.2)]
+
+
+def test_smoothed_times_of_a_file_server() -> None:
+    text = b"/data7 from nas7:/vol7\n Lookups: srtt=91 (227ms), dev=9 (90ms), cur=7 (140ms)\n Reads:   srtt=310 (775ms), dev=9 (90ms), cur=7 (140ms)\n"
+    rows = read_bytes(text).table("counters")
+    assert rows.select("name", "value").rows() == [("nfs lookups srtt ms", 227.0), ("nfs reads srtt ms", 775.0)]
