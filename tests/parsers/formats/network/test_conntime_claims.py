@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.parsers.formats.evidence import read_bytes
 
 
@@ -34,3 +36,15 @@ def test_the_port_of_a_peer_is_no_time() -> None:
     assert made["logs"].height == 3
     text = "connect to rates.acme.example: 71\n" * 3
     assert read_bytes(text.encode()).tables["conn_times"].height == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "\\\\APP9\\Processor(_Total)\\% Processor Time: 71.2",
+        "se.sum_exec_runtime                          :        9033.412331",
+        "Duration (in milliseconds): 31022",
+    ],
+)
+def test_a_counter_whose_name_has_a_word_of_time_is_no_connect(line: str) -> None:
+    assert "conn_times" not in read_bytes(f"{line}\n{line}\n".encode()).tables
