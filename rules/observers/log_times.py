@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import polars as pl
@@ -328,6 +329,10 @@ def oldest_first(rows: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
+MOST_GAPS = 1000
+"""Maximum number of gaps of a few seconds whose lines are held against signatures, the longest ones."""
+
+
 def brief(case: CaseTables) -> Iterator[Sighting]:
     """Yield gaps in logs with too few lines for a usual gap: after a line that begins or awaits something."""
     key = [*PLACE_COLUMNS, "part"]
@@ -344,13 +349,10 @@ def brief(case: CaseTables) -> Iterator[Sighting]:
     told = told.filter((pl.col("n") <= REGULAR) & pl.col("gap").is_between(GAP_S, LONGEST_S)).with_columns(
         begun.fill_null(value=False).alias("begun")
     )
-    found = told.collect(engine="streaming").sort("gap", descending=True).iter_rows(named=True)
-    for row in [r for r in found if r["begun"] or _known_after(r["text"])][:MOST]:
-        a, took, step = (
-            row["artifact_id"],
-            float(row["gap"]),
-            begun_by(row["said"], float(row["gap"])) or _known_after(row["text"]),
-        )
+    found = told.top_k(MOST_GAPS, by="gap").collect(engine="streaming").sort("gap", descending=True)
+    for row in islice((r for r in found.iter_rows(named=True) if r["begun"] or _known_after(r["text"])), MOST):
+        a, took = row["artifact_id"], float(row["gap"])
+        step = begun_by(row["said"], took) or _known_after(row["text"])
         yield Sighting(
             "gap",
             quoted(row["said"], 80),

@@ -181,7 +181,7 @@ def test_a_list_of_calls_names_the_step_of_each() -> None:
         '"7:21:35.2000000 AM","71","ReadFile","\\\\files9\\tills\\b.ini","SUCCESS","2.4"\n'
     )
     made = told(long_waits, text)
-    assert {"step": "ReadFile \\\\files9\\tills\\b.ini"} in [one for s in made for one in s.seen]
+    assert {"step": "ReadFile \\\\files9\\tills\\b.ini", "value": "2.400"} in [one for s in made for one in s.seen]
 
 
 def test_a_gap_behind_the_next_method_belongs_to_it() -> None:

@@ -666,8 +666,8 @@ class Paragraphs:
             if dates := validity(line):
                 self._pairs(no, dates)
                 return
-            if ("/s" in line or "bytes/sec" in line) and (cells := transferred(line)):
-                row = {"table_no": 0, "row_no": no, "heading": [TRANSFER], "cells": cells}
+            if ("/s" in line or "bytes/sec" in line) and (moved := transferred(line)):
+                row = {"table_no": 0, "row_no": no, "heading": [TRANSFER], "cells": moved}
                 self._add("rows", no, line_end=no, t_local=state.get("now"), **row)
                 return
             if made := measured(line) or timed(line, state.get("time_unit")) or lasted(line):
