@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from incidents.content.contradictions import Evidence, contradictions, figures
-from incidents.content.report import Citation, Claim, Outlook, brief_seconds, layer_name, quantity
+from incidents.content.report import Ask, Citation, Claim, Outlook, brief_seconds, layer_name, quantity
 from incidents.content.summary.content import (
     SCHEMA,
     WITHDRAWN,
@@ -443,12 +443,8 @@ class _Page:
         for ask in asks[: max(1, MOST_OPEN - len(sentences))]:
             owner = next((claim for claim in self.outlook.claims if claim.rule == ask.rule and claim.key), None)
             refs = [self.sources.claim(owner)] if owner else []
-            # "<title> on <host>: needs <what>" states nothing about the incident, only what could not be checked.
-            title, needs, what = ask.why.partition(": needs ")
-            words = f"“{title}” needs {what}." if needs else f"{ask.why}."
-            sentences.append(
-                sentence(words, lead="Could not be checked:" if needs else "", note=ask.who, refs=refs, ask=ask.id)
-            )
+            lead, words = self._asked(ask)
+            sentences.append(sentence(words, lead=lead, note=ask.who, refs=refs, ask=ask.id))
         quality = [claim for claim in self.outlook.claims if claim.group == "quality"]
         if quality:
             refs = [self.sources.claim(claim) for claim in quality[:3]]
@@ -470,6 +466,18 @@ class _Page:
                 )
             )
         return section("open", sentences or [sentence("Nothing, as far as the room knows.", missing=True)])
+
+    @staticmethod
+    def _asked(ask: Ask) -> tuple[str, str]:
+        """Return what to collect, or that something could not be checked, and what it would decide or what that needs."""
+        # "<title> on <host>: needs <what>" states nothing about the incident, only what could not be checked.
+        title, needs, what = ask.why.partition(": needs ")
+        if needs:
+            return "Could not be checked:", f"“{title}” needs {what}."
+        if not ask.decides:
+            return "", f"{ask.why}."
+        of = f"{ask.short} on {ask.host}" if ask.host else ask.short
+        return f"{of}.", f"It would settle: {ask.why.partition(': ')[2]}."
 
     def _next(self) -> Json:
         sentences = []

@@ -102,6 +102,12 @@ def test_three_asks_are_what_to_do_next_and_the_form_of_each_says_what_it_settle
     assert "Would settle on db1: a reason" in form
 
 
+def test_the_summary_says_what_to_collect_and_what_it_would_settle(room: Room) -> None:
+    said = text(room, "summary")
+    for tool in ("dig", "tcpdump", "iostat"):
+        assert re.search(rf"\b{tool}\b[^.]* on db1\. It would settle: a reason\.", said)
+
+
 def test_a_row_has_one_link_to_its_lines_and_counts_the_others(room: Room) -> None:
     page = client_of(room).get(reverse("room", args=[room.incident.slug])).content.decode()
     rows = re.findall(r'<li\s+class="observation".*?</li>', page, re.S)
