@@ -21,7 +21,7 @@ MANY, RARE = 50, 0.02
 
 _REQUEST = re.compile(r"(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS) (?:https?://[^/ ]+)?/.*")
 _OPEN = re.compile(
-    r"(?i)(?:long|event|msg|message|_)?poll(?:ing|er)?\b|\bsignalr\b|\bsock(?:et|js)|websocket|/wss?\b|/hubs?\b|\bsse\b|event-?s(?:tream|ource)"
+    r"(?i)(?:long|event|msg|message|_)?poll(?:ing|er)?\b|\bsignalr\b|\bsock(?:et|js)|websocket|/wss?\b|/hubs?\b|\bsse\b|event-?(?:stream|source)"
     r"|\bstreams?\b|/events?\b|\bsubscri|\bcomet\b|\blive(?:reload)?\b|[?&/]watch\b|\bfollow\b|keep-?alive|\b(?:bosh|cometd|eventbus)\b"
     r"|\btail\b|/attach\b|/exec\b|/wait\b"
 )
