@@ -316,6 +316,16 @@ class Ask:
         return part + (f" and {len(parts) - 1} more" if len(parts) > 1 else "")
 
     @property
+    def named(self) -> str:
+        """Name the evidence and the host that it is collected on."""
+        return f"{self.short} on {self.host}" if self.host else self.short
+
+    @property
+    def settles(self) -> str:
+        """Say what it decides between; empty for what a rule needs."""
+        return self.why.partition(": ")[2] if self.decides else ""
+
+    @property
     def takes(self) -> str:
         """Say how long it takes; empty if nobody knows."""
         cost = self.cost or (costs.words_of(self.command) if self.command else "")

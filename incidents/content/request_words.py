@@ -84,7 +84,7 @@ def draft(incident: Incident, ask: Ask | None, hosts: Sequence[Host], rule: Rule
     release = (host.os_release if host else None) or ""
     tables = tables_of(ask.needs)
     initial = {
-        "what": ask.why[:500],
+        "what": (ask.named if ask.settles else ask.why)[:500],
         "command": for_version(ask.command, os or None, release),
         "host": ask.host,
         "os": os,
@@ -103,7 +103,7 @@ def decides(ask: Ask, rule: Rule | None) -> str:
     title = rule.file.title.rstrip(".") if rule else ""
     sentence = f"Whether {ask.rule} holds{f' ({title})' if title else ''}{f': it {settles}' if settles else ''}."
     if not ask.rule:
-        sentence = f"{ask.why}."
+        sentence = f"It would settle: {ask.settles}." if ask.settles else f"{ask.why}."
     causes = [CAUSES[code].text for code in (rule.file.hypotheses if rule else {}) if code in CAUSES]
     more = f"; {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
     return f"{sentence} It bears on: {'; '.join(causes[:MOST_CAUSES])}{more}." if causes else sentence

@@ -474,10 +474,7 @@ class _Page:
         title, needs, what = ask.why.partition(": needs ")
         if needs:
             return "Could not be checked:", f"“{title}” needs {what}."
-        if not ask.decides:
-            return "", f"{ask.why}."
-        of = f"{ask.short} on {ask.host}" if ask.host else ask.short
-        return f"{of}.", f"It would settle: {ask.why.partition(': ')[2]}."
+        return (f"{ask.named}.", f"It would settle: {ask.settles}.") if ask.settles else ("", f"{ask.why}.")
 
     def _next(self) -> Json:
         sentences = []

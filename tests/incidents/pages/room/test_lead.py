@@ -99,7 +99,13 @@ def test_three_asks_are_what_to_do_next_and_the_form_of_each_says_what_it_settle
     ids = re.findall(r'name="ask" value="([0-9a-f]{16})"', part)
     assert len(ids) == 3
     form = client_of(room).get(f"{reverse('request-new', args=[room.incident.slug])}?ask={ids[0]}").content.decode()
-    assert "Would settle on db1: a reason" in form
+    assert "It would settle: a reason." in form
+    assert re.search(r'name="what"[^>]*>\s*What dig prints on db1<', form)
+
+
+def test_the_requests_page_offers_the_evidence_by_its_name(room: Room) -> None:
+    said = text(room, "requests")
+    assert re.search(r"What dig prints on db1 It would settle: a reason dig @10", said)
 
 
 def test_the_summary_says_what_to_collect_and_what_it_would_settle(room: Room) -> None:
