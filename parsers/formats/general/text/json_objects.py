@@ -1,7 +1,8 @@
 r"""Rows of the objects in a JSON document that is printed over several lines, as browsers, tracers and clouds export them.
 
 An object counts if it stands in a list: its first line is `{` alone, its last begins with `}`. It is a row like an object on one
-line (`json_rows`). The lines themselves are read as any others too. An object of more than `MOST_LINES` lines is none.
+line (`json_rows`). The lines themselves are read as any others too. An object of more than `MOST_LINES` lines, or with a line of
+more than `LONGEST` characters, is none: a line that closes an object reads the lines of it again.
 Source: RFC 8259; python -m json.tool, jq, JSON.stringify(x, null, 2) put each value on a line of its own.
 """
 
@@ -13,6 +14,10 @@ from typing import Any
 from parsers.formats.general.text.json_rows import row_of_object
 
 MOST_LINES = 200
+LONGEST = 4_000
+"""Maximum length of a line of an object that becomes a row: the body of a page is no cell."""
+
+DEEPEST = 64
 OPEN = "objects"
 """Key of the state that holds the lines of what is open."""
 
@@ -26,6 +31,11 @@ def closed_by(state: State, no: int, line: str) -> Found | None:
     >>> held, text = {}, ['[', '  {', '    "id": 7,', '    "state": "late",', '    "ms": 91', '  },']
     >>> [found for n, line in enumerate(text, 1) if (found := closed_by(held, n, line))]
     [(2, ['id', 'state', 'ms'], ['7', 'late', '91'])]
+    >>> text += ['{', '"body": "' + "x" * LONGEST + '",', *text[2:]]
+    >>> [found[0] for n, line in enumerate(text, 1) if (found := closed_by(held, n, line))]
+    [2]
+    >>> [found[0] for n, line in enumerate(["{"] * 90 + text[:6], 1) if (found := closed_by(held, n, line))]
+    [92]
     """
     held = state.get(OPEN)
     if held is None:
@@ -43,8 +53,10 @@ def closed_by(state: State, no: int, line: str) -> Found | None:
         return made
     if text.endswith("{"):
         starts.append(len(lines) - 1 if text == "{" else -1)
-    if not starts and text not in ("[", "]", "],") and not text.endswith("["):
+    if len(starts) > DEEPEST or (not starts and text not in ("[", "]", "],") and not text.endswith("[")):
         state.pop(OPEN)  # no line of a document
+    elif len(text) > LONGEST:
+        held["lines"], held["starts"] = [], [-1] * len(starts)
     elif len(lines) > MOST_LINES:
         _forget(held)
     return None
