@@ -34,6 +34,8 @@ def closed_by(state: State, no: int, line: str) -> Found | None:
     >>> text += ['{', '"body": "' + "x" * LONGEST + '",', *text[2:]]
     >>> [found[0] for n, line in enumerate(text, 1) if (found := closed_by(held, n, line))]
     [2]
+    >>> [closed_by({}, n, line) for n, line in enumerate(["{", '"id": 7', "}"], 1)]
+    [None, None, None]
     >>> [found[0] for n, line in enumerate(["{"] * 90 + text[:6], 1) if (found := closed_by(held, n, line))]
     [92]
     """
@@ -41,7 +43,7 @@ def closed_by(state: State, no: int, line: str) -> Found | None:
     if held is None:
         if line.strip() not in ("{", "["):
             return None
-        held = state[OPEN] = {"lines": [], "starts": []}
+        held = state[OPEN] = {"lines": [], "starts": [], "listed": line.strip() == "["}
     text = line.strip()
     lines, starts = held["lines"], held["starts"]
     lines.append([no, text])
@@ -52,7 +54,7 @@ def closed_by(state: State, no: int, line: str) -> Found | None:
             held["lines"] = []
         return made
     if text.endswith("{"):
-        starts.append(len(lines) - 1 if text == "{" else -1)
+        starts.append(len(lines) - 1 if text == "{" and (starts or held["listed"]) else -1)
     if len(starts) > DEEPEST or (not starts and text not in ("[", "]", "],") and not text.endswith("[")):
         state.pop(OPEN)  # no line of a document
     elif len(text) > LONGEST:

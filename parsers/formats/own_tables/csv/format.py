@@ -422,10 +422,12 @@ def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
 
 def _call(names: Sequence[str]) -> pl.Expr:
     """Return what a row of a list of calls is about: operation and target; null for any other table."""
-    of = [next((n for n, name in enumerate(names) if re.fullmatch(which, name)), None) for which in (OPERATION, TARGET)]
-    if None in of:
+    operation = next((n for n, name in enumerate(names) if re.fullmatch(OPERATION, name)), None)
+    target = next((n for n, name in enumerate(names) if re.fullmatch(TARGET, name)), None)
+    if operation is None or target is None:
         return pl.lit(None, pl.String)
-    said = pl.concat_str([pl.col(f"c{n}") for n in of], separator=" ", ignore_nulls=True).str.strip_chars()
+    both = (pl.col(f"c{operation}"), pl.col(f"c{target}"))
+    said = pl.concat_str(both, separator=" ", ignore_nulls=True).str.strip_chars()
     return said.replace("", None)
 
 
