@@ -46,8 +46,9 @@ class Measure:
     `value` is computed per sample; it stands out where it is at least `bound` (`low`: at most). `kind` is the kind of the
     sighting, `says` a sentence with {value}, {worst}, {n}, {of}, {who}. `share_of` turns the value into a share (100 for
     percent), `of` by what it is a part of in each sample; without them the share is that of the samples in which the value
-    is at least `felt` (None: no share). One that is not `shown` never stands out. One that is `told` beside another
-    fills no line where it is within its bound. `least_beyond` samples must be beyond the bound, where there are so many.
+    is at least `felt` (None: no share), each of which counts `weight` (None: 1). One that is not `shown` never stands out.
+    One that is `told` beside another fills no line where it is within its bound. `least_beyond` samples must be beyond the
+    bound, where there are so many.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Measure:
     share_of: float | None = None
     of: pl.Expr | None = None
     felt: float | None = None
+    weight: pl.Expr | None = None
     low: bool = False
     kind: str = "saturation"
     seen: tuple[Seen, ...] = ()
@@ -105,7 +107,7 @@ def _worst_of(rows: pl.LazyFrame, m: Measure, by: Sequence[str]) -> pl.LazyFrame
         .agg(
             pl.len().alias("of"),
             beyond.sum().alias("n"),
-            (v >= m.felt if m.felt is not None else pl.lit(None, pl.Boolean)).mean().alias("felt"),
+            _felt(m).mean().alias("felt"),
             v.median().alias("median"),
             (v / m.of if m.of is not None else pl.lit(None, pl.Float64)).median().alias("of_part"),
             v.get(at).alias("worst"),
@@ -119,6 +121,13 @@ def _worst_of(rows: pl.LazyFrame, m: Measure, by: Sequence[str]) -> pl.LazyFrame
         )
         .sort(*keys, nulls_last=True)
     )
+
+
+def _felt(m: Measure) -> pl.Expr:
+    """Return what each sample adds to the share of a measure that people feel; null if nobody does."""
+    if m.felt is None:
+        return pl.lit(None, pl.Float64)
+    return (pl.col("v") >= m.felt) * (pl.lit(1.0) if m.weight is None else m.weight)
 
 
 def sightings(rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str] = ()) -> Iterator[Sighting]:

@@ -60,6 +60,12 @@ STALLED_PCT = 50.0
 SLOW_MS = 20.0
 """Bound of a device's response: a random read of a single disk takes 5 to 10 ms, of flash below 1."""
 
+RESTS_PCT, AT_REST = 50.0, 0.75
+"""Busy percentage below which a device rests most of the time, and what its slow samples count then.
+
+Whoever waited for it waited in that part of the time at most; a machine whose processors never rest is slower by those.
+"""
+
 SWAPPED_KBPS = 1000.0
 """Rate of swapping in kB per s that programs feel: a disk brings some 250 pages a second one by one."""
 
@@ -277,6 +283,7 @@ DEVICE = (
         "response",
         seen=({"counter": "disk_response_ms"},),
         felt=SLOW_MS,
+        weight=pl.when(pl.col("busy_pct") < RESTS_PCT).then(AT_REST).otherwise(1.0),
         least_beyond=2,
     ),
     Measure(

@@ -245,6 +245,12 @@ def test_stolen_time_is_a_part_of_what_the_guest_wanted(idle: float, wait: float
     assert made.share == pytest.approx(share)
 
 
+@pytest.mark.parametrize(("busy", "share"), [(19.0, 0.75), (50.0, 1.0), (None, 1.0)])
+def test_a_slow_device_that_rests_most_of_the_time_weighs_less(busy: float | None, share: float) -> None:
+    row = {"device": "sdk", "r_ps": 10.0, "w_ps": 3.0, "resp_ms": 59.0, "busy_pct": busy}
+    assert seen(iostat=[row])["disk_response_ms"].share == share
+
+
 def test_a_device_answers_as_its_reads_and_writes_together_do() -> None:
     row = {"device": "sdk", "r_ps": 10.0, "w_ps": 30.0, "r_resp_ms": 2.0, "w_resp_ms": 82.0}
     assert seen(iostat=[row])["disk_response_ms"].value == pytest.approx(62.0)
