@@ -1,8 +1,8 @@
 """Connects that took as long as a lost SYN waits: 1, 3, 7 or 15 s, on older systems 3, 9 or 21 s, and a moment more.
 
-Standing out: of the connects that a log or a list times at `LEAST_S` or more, two thirds at those times, at least two and one
-of 2.9 s or more: the first packet of a connection was lost, or nobody had room to take it, and was sent again by its timer. Normal:
-quick connects, and long ones that spread as work does.
+Standing out: of the connects that a log or a list times at `LEAST_S` or more, two thirds at those times, at least two
+and one of 2.9 s or more: the first packet of a connection was lost, or nobody had room to take it, and was sent again by
+its timer. Normal: quick connects, and long ones that spread as work does.
 Worked example: "connected to till9 in 3003 ms" and "... in 1002 ms" among others of 2 ms: both at a timer.
 Cost: one filter by word over log lines and timings. Source: RFC 6298, 2 (RTO of 1 s, doubled); RFC 1122, 4.2.3.1 (3 s before).
 """

@@ -284,7 +284,9 @@ def _of_drives(first: dict[str, Any], columns: dict[str, list[Cell]]) -> Iterato
 
 
 def _thin_pools(rows: Sequence[dict[str, Any]], columns: dict[str, list[Cell]]) -> Iterator[Sighting]:
-    """Yield thin pools and their metadata that have hardly a block left, of the others the fullest as a measure; then full snapshots.
+    """Yield thin pools and their metadata that have hardly a block left, of the others the fullest as a measure.
+
+    Snapshots that are nearly full come behind.
 
     A volume of a pool may be written to its end: of it nothing follows.
     """

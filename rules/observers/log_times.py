@@ -129,7 +129,8 @@ LONGEST_TEXT, LONGEST_STEP = 4_000, 240
 
 _SAID = re.compile(IN_TEXT)
 _BEGUN = re.compile(
-    r"(?i)\b(?:[a-z]{2,}ing|starting|begins?|started|waits?|query|connect|look ?up|next [a-z]{3,20} (?:method|step|server))\b|\.\.\.$"
+    r"(?i)\b(?:[a-z]{2,}ing|starting|begins?|started|waits?|query|connect|look ?up"
+    r"|next [a-z]{3,20} (?:method|step|server))\b|\.\.\.$"
 )
 """Words of a line that begins something."""
 

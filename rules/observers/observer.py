@@ -156,7 +156,7 @@ def place(row: Mapping[str, Any]) -> dict[str, Any]:
     return {k: row.get(k) for k in ("host", "phase", "clock")}
 
 
-def lines_of(row: Mapping[str, Any], role: str) -> tuple[Lines, ...]:
-    """Return the lines of one row of a table, cut to `MOST_LINES`."""
+def lines_of(row: Mapping[str, Any], role: str, most: int = MOST_LINES) -> tuple[Lines, ...]:
+    """Return the lines of one row of a table, cut to the first `most`."""
     first, last = int(row["line_no"]), int(row.get("line_end") or row["line_no"])
-    return (Lines(int(row["artifact_id"]), first, min(last, first + MOST_LINES - 1), role),)
+    return (Lines(int(row["artifact_id"]), first, min(last, first + most - 1), role),)

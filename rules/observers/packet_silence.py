@@ -49,7 +49,10 @@ ASKED = 2
 """Minimum number of times that a client repeated its SYN to an end from which nothing came: one may be lost."""
 
 SYN_S = 0.9
-"""Seconds after which a SYN is sent again at the earliest (RFC 6298, 2.1: one second); what comes sooner is another program's try."""
+"""Seconds after which a SYN is sent again at the earliest (RFC 6298, 2.1: one second).
+
+What comes sooner is another program's try.
+"""
 
 KINDS = ("syn", "again", "answer", "pause", "rest")
 CONNECTION = [*PLACE_COLUMNS, "part", "conn"]

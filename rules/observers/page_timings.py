@@ -1,7 +1,8 @@
 """Which requests of a page's recording (HAR) waited for their server.
 
-Standing out: requests whose wait for the first byte (`timings.wait`) is `LONG_S` or longer and at least half of their whole time
-(`time`, in ms), all of them together with the slowest. Normal: quicker ones; what the other parts of a request say, `status-values` knows.
+Standing out: requests whose wait for the first byte (`timings.wait`) is `LONG_S` or longer and at least half of their
+whole time (`time`, in ms), all of them together with the slowest. Normal: quicker ones; what the other parts of a request
+say, `status-values` knows.
 Requests that stay open until there is news by their address are left out.
 Worked example: `time` 8,123 and `timings.wait` 8,071: 8.071 s of 8.123 s.
 Cost: at most `MOST_ROWS` rows. Source: HTTP Archive (HAR) 1.2, entries: time, timings.
@@ -9,13 +10,13 @@ Cost: at most `MOST_ROWS` rows. Source: HTTP Archive (HAR) 1.2, entries: time, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.observers.observer import Observer, Sighting, figure, lines_of, place
 from rules.observers.request_times import stays_open
 from rules.observers.split import HALF, percent
 
@@ -28,9 +29,8 @@ OBSERVER = Observer(
 
 MOST_ROWS = 20_000
 LONG_S = 1.0
-CITED = 5
-MOST_LINES = 4
-"""Maximum number of lines of each cited entry: its beginning has its address and time."""
+CITED, MOST_LINES = 5, 4
+"""Maximum number of entries that are cited, and of lines of each: its beginning has its address and time."""
 
 WAIT, WHOLE, URL, METHOD = "timings.wait", "time", "request.url", "request.method"
 
@@ -47,18 +47,19 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
         asked = " ".join(filter(None, (of.get(METHOD), (of.get(URL) or "").partition("?")[0])))
         if wait >= LONG_S and wait >= HALF * whole and not stays_open(asked):
             late.setdefault(row["artifact_id"], []).append((wait, max(wait, whole), asked or "a request", row))
-    for artifact, held in late.items():
+    for held in late.values():
         held.sort(key=lambda x: -x[0])
         wait, whole, asked, row = held[0]
         more = f"; {len(held):,} such requests" if len(held) > 1 else ""
         yield Sighting(
             "split",
             asked,
-            f"{asked} took {figure(whole, 's')}, {figure(wait, 's')} ({percent(wait, whole)}) of it waiting for the first byte{more}",
+            f"{asked} took {figure(whole, 's')}, {figure(wait, 's')} ({percent(wait, whole)}) of it"
+            f" waiting for the first byte{more}",
             "wait_s",
             wait,
             "s",
-            tuple(_lines(artifact, r) for *_, r in held[:CITED]),
+            tuple(c for *_, r in held[:CITED] for c in lines_of(r, "waited for the first byte", MOST_LINES)),
             **place(row),
             against="the whole request",
             against_value=whole,
@@ -68,11 +69,6 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             n=len(held),
             seen=({"event": "server-answers-late"},),
         )
-
-
-def _lines(artifact: int, row: Mapping[str, Any]) -> Lines:
-    first, last = row["line_no"], row["line_end"] or row["line_no"]
-    return Lines(artifact, first, min(last, first + MOST_LINES - 1), "waited for the first byte")
 
 
 def _seconds(text: str | None) -> float:

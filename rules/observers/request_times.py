@@ -1,8 +1,9 @@
 """Which requests of an access log are answered late, and which stay open because their caller waits for news.
 
-A server's own log has one time for each request, without parts: it says which request is late, not for what. Requests of one
-path are late if the middle one takes `LATE_S` or longer and there are `LEAST` of them, or one of `SURELY_S`. Left out: a few among many requests, paths whose
-names say that the answer waits for an event (long polls, streams, sockets), and transfers, whose time the client's line makes.
+A server's own log has one time for each request, without parts: it says which request is late, not for what. Requests
+of one path are late if the middle one takes `LATE_S` or longer and there are `LEAST` of them, or one of `SURELY_S`.
+Left out: a few among many requests, paths whose names say that the answer waits for an event (long polls, streams,
+sockets), and transfers, whose time the client's line makes.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ MANY, RARE = 50, 0.02
 
 _REQUEST = re.compile(r"(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS) (?:https?://[^/ ]+)?/.*")
 _OPEN = re.compile(
-    r"(?i)(?:long|event|msg|message|_)?poll(?:ing|er)?\b|\bsignalr\b|\bsock(?:et|js)|websocket|/wss?\b|/hubs?\b|\bsse\b|event-?(?:stream|source)"
-    r"|\bstreams?\b|/events?\b|\bsubscri|\bcomet\b|\blive(?:reload)?\b|[?&/]watch\b|\bfollow\b|keep-?alive|\b(?:bosh|cometd|eventbus)\b"
+    r"(?i)(?:long|event|msg|message|_)?poll(?:ing|er)?\b"
+    r"|\bsignalr\b|\bsock(?:et|js)|websocket|/wss?\b|/hubs?\b|\bsse\b|event-?(?:stream|source)"
+    r"|\bstreams?\b|/events?\b|\bsubscri|\bcomet\b|\blive(?:reload)?\b"
+    r"|[?&/]watch\b|\bfollow\b|keep-?alive|\b(?:bosh|cometd|eventbus)\b"
     r"|\btail\b|/attach\b|/exec\b|/wait\b"
 )
 _TRANSFER = re.compile(
-    r"(?i)\b(?:up|down)loads?\b|\.(?:iso|zip|t?gz|bz2|xz|mp4|mkv|mov|avi|exe|msi|dmg|rpm|deb|pdf|jar|war)$|/blobs?/|/attachments?\b|^PUT "
+    r"(?i)\b(?:up|down)loads?\b|/blobs?/|/attachments?\b|^PUT "
+    r"|\.(?:iso|zip|t?gz|bz2|xz|mp4|mkv|mov|avi|exe|msi|dmg|rpm|deb|pdf|jar|war)$"
 )
 
 
@@ -40,7 +44,9 @@ def stays_open(op: str) -> bool:
 
 
 def late_request(op: str, middle_s: float, late: int, late_s: float, timed: int) -> tuple[Seen, ...]:
-    """Return what names requests that are answered late: `late` of `LATE_S` or longer, `late_s` seconds together, of `timed` in the log.
+    """Return what names requests that are answered late: `late` of `LATE_S` or longer, of `timed` in the log.
+
+    `late_s`: the seconds of the late ones together.
 
     >>> late_request("GET /api/orders", 9.2, 2, 18.4, 3), late_request("GET /api/orders", 0.2, 2, 18.4, 3)
     (({'event': 'request-late'},), ())

@@ -1,11 +1,11 @@
 """Which span of a distributed trace owns the time: its own, without that of the spans that it waits for.
 
-A trace lists spans, each with an id, mostly that of its parent, a beginning and a length. The own time of a span is its length
-without the union of its children. Standing out: in a trace whose longest span takes `LONG_S` or longer, the span whose own time is at
-least half of it. Normal: quicker traces, and those whose time is spread.
+A trace lists spans, each with an id, mostly that of its parent, a beginning and a length. The own time of a span is its
+length without the union of its children. Standing out: in a trace whose longest span takes `LONG_S` or longer, the span
+whose own time is at least half of it. Normal: quicker traces, and those whose time is spread.
 Worked example: GET /cart 9.2 s with a child SELECT of 9.0 s: the child owns 98 %.
-Cost: at most `MOST_ROWS` rows, sorted by their beginning. Source: Jaeger, model of JSON (duration in us); Zipkin API v2 (duration in us);
-OpenTelemetry protocol, trace.proto (times in ns); Datadog, spans (times in ns).
+Cost: at most `MOST_ROWS` rows, sorted by their beginning. Source: Jaeger, model of JSON (duration in us); Zipkin API v2
+(duration in us); OpenTelemetry protocol, trace.proto (times in ns); Datadog, spans (times in ns).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
-from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.observers.observer import Observer, Sighting, figure, lines_of, place
 from rules.observers.split import HALF, percent
 
 OBSERVER = Observer(
@@ -30,7 +30,6 @@ OBSERVER = Observer(
 
 MOST_ROWS = 20_000
 LONG_S = 1.0
-MOST_LINES = 20
 TOLD = 3
 
 IDS = ("spanid", "span_id", "id")
@@ -134,7 +133,7 @@ def _owner(spans: Sequence[Span]) -> Iterator[Sighting]:
         "own_s",
         own,
         "s",
-        (_lines(first, "owns the time"), *(() if first is root else (_lines(root, "the whole trace"),))),
+        (*lines_of(first.row, "owns the time"), *(() if first is root else lines_of(root.row, "the whole trace"))),
         **place(first.row),
         against="the whole trace",
         against_value=root.seconds,
@@ -150,8 +149,3 @@ def _event(span: Span) -> str:
     if _STATEMENT.match(_first(span.of, NAMES) or "") or _STATEMENT.match(_first(span.of, SERVICES) or ""):
         return "span-of-statement"
     return "span-asks-another" if _ASKS.fullmatch(span.of.get("kind", "")) else "span-of-service"
-
-
-def _lines(span: Span, role: str) -> Lines:
-    first = int(span.row["line_no"])
-    return Lines(span.row["artifact_id"], first, min(int(span.row["line_end"] or first), first + MOST_LINES - 1), role)

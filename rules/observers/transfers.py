@@ -1,7 +1,8 @@
 """How fast files are transferred, as rsync, scp and wget say, and whether nothing comes any more.
 
-Standing out: a transfer that stalls, and one slower than `SLOW_BPS` that takes `LONG_S` or longer, or has that long before it. Only
-scp and wget always go over a network: of rsync, whose other end may be a disk, the rate alone is told. Normal: quicker ones.
+Standing out: a transfer that stalls, and one slower than `SLOW_BPS` that takes `LONG_S` or longer, or has that long
+before it. Only scp and wget always go over a network: of rsync, whose other end may be a disk, the rate alone is told.
+Normal: quicker ones.
 Worked example: `91.21M  48.2KB/s    eta 3h 52m`: 48.2 kB/s, 3 h 52 min left.
 Cost: at most `MOST_ROWS` rows. Source: scp(1), rsync(1), wget(1).
 """

@@ -252,8 +252,8 @@ def _wait_of(names: frozenset[str], one: Listed) -> str | None:
 def _works(one: Listed) -> bool:
     """Return whether a session of a list of states runs a statement.
 
-    >>> _works(Listed({}, {"command": "Query", "state": "updating"}, {}, {})), _works(Listed({}, {"command": "Sleep", "state": "x"}, {}, {}))
-    (True, False)
+    >>> [_works(Listed({}, {"command": command, "state": "updating"}, {}, {})) for command in ("Query", "Sleep")]
+    [True, False]
     """
     return one.of.get("command", "").strip().lower() in ("query", "execute")
 
