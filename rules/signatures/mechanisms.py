@@ -57,6 +57,7 @@ class Mechanism:
     `brings` names the mechanisms that are seen wherever this one is at work, such as paging by a full memory node.
     `ordinary`: a machine at work looks the same, so that one name which only fits is never enough for a lead.
     `retried`: the next try repairs it, so that a rare line of a long log that tells of it is no lead.
+    `unnamed`: stands for whatever of its layer no entry names; only the words of what stands out lead to it.
     """
 
     mechanism: str
@@ -73,6 +74,7 @@ class Mechanism:
     brings: tuple[str, ...] = ()
     ordinary: bool = False
     retried: bool = False
+    unnamed: bool = False
 
 
 @functools.cache
