@@ -105,6 +105,7 @@ GROUPS: dict[str, str] = {
     "quality": "Data quality",
 }
 PARTS = {"along": "On the way", "contributing": "Adds to it", "cleared": "Cleared"}
+BY_WORDS = 3  # how many observations a lead by words alone rests on: `ROWS` of `rules.judging.by_words`
 PARTS_OF_CAUSE = ("cause", "suspect")
 LONGEST_SHOWN = 9
 LEAST_SHARE = 1.0
@@ -799,11 +800,15 @@ class Outlook:
 
     @cached_property
     def points_to(self) -> list[Observation]:
-        """List the observations that a lead rests on, in their order; empty for every other verdict."""
+        """List the observations that a lead rests on, in their order; empty for every other verdict.
+
+        A lead by words alone rests on those that stand out most.
+        """
         raw = self.report.get("verdict") or {}
         if raw.get("state") != "lead":
             return []
-        return [one for one in self.standing_out if one.mechanism == raw.get("mechanism")]
+        named = [one for one in self.standing_out if one.mechanism == raw.get("mechanism")]
+        return named or [one for one in self.standing_out if not one.normal][:BY_WORDS]
 
     @cached_property
     def best_asks(self) -> list[Ask]:

@@ -244,7 +244,7 @@ def _of_leader(
     code, layer = leader
     speaking = [f for f in findings if f.cells.get(code, 0) > 0 and f.kind == "finding"]
     hosts = list(dict.fromkeys(f.host for f in speaking if f.host))[:2]
-    fitting = [m for m in mechanisms().values() if m.hypothesis == code and m.layer == layer]
+    fitting = [m for m in mechanisms().values() if (m.hypothesis, m.layer, m.unnamed) == (code, layer, False)]
     text = " ".join(f"{f.headline} {f.title} {f.expert}".lower() for f in speaking)
     for m in fitting:
         words = {w for w in re.findall(r"[a-z]{4,}", m.is_.lower()) if w not in COMMON}

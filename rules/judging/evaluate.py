@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from parsers.kinds import kinds
 from parsers.lines import LineReader
 from rules.case import site_names, statements
 from rules.case.case import Case
@@ -23,6 +24,7 @@ from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned,
 from rules.engine.sandbox import Fence, Sandbox
 from rules.judging import board, scoring
 from rules.judging.asking import asks, settling
+from rules.judging.by_words import lead_by_words
 from rules.judging.explaining import as_verdict, explanations, lead
 from rules.judging.here import Here, here
 from rules.judging.observing import Observed, observed
@@ -146,17 +148,19 @@ def judge(
     evidence, untold = _attempt("BOARD", lambda: _board(judged, judgement, outcomes, not_evaluable), Board())
     failed += untold
     clients = [name for name, host in case.spec.hosts.items() if host.role == "client"]
-    explained = explanations(
-        watched.rows, watched.measures, findings, judged.hypotheses, _quiet_by_cause(outcomes), clients
-    )
+    beside = (watched.measures, findings, judged.hypotheses, _quiet_by_cause(outcomes), clients)
+    explained = explanations(watched.rows, *beside)
+    led = lead(explained) if verdict.state in ("cannot tell", "nothing wrong seen") else None
+    if led is None and verdict.state == "cannot tell" and (led := lead_by_words(watched.told, *beside, _traces(case))):
+        explained = (led, *explained)
     systems = {host or "": runner.host_os(host) for host in {None, *(s.host for s in case.stretches)}}
     leading = (verdict.hypothesis, verdict.layer) if verdict.hypothesis and verdict.layer else None
     wanted_next, more = asks(
         case, systems, explained, findings, evidence.wanted, not_evaluable, leading, watched.told, present
     )
-    if verdict.state in ("cannot tell", "nothing wrong seen") and (found := lead(explained)):
-        settled_by = settling(found, wanted_next, systems.get(found.host or ""), present)
-        verdict = as_verdict(found, verdict.missing, settled_by)
+    if led is not None:
+        settled_by = settling(led, wanted_next, systems.get(led.host or ""), present)
+        verdict = as_verdict(led, verdict.missing, settled_by)
     return Report(
         artifacts=tuple(_artifacts(case)),
         clock_map=clock_map.reported() if clock_map else (),
@@ -179,6 +183,12 @@ def judge(
         asks_more=more,
         not_here=not_here,
     )
+
+
+def _traces(case: Case) -> tuple[int, ...]:
+    """Return the artifacts that are nothing but a trace of a program's calls."""
+    read = {id: [p["kind"] for p in found.get("parts", []) if p.get("kind")] for id, found in case.manifests.items()}
+    return tuple(id for id, held in read.items() if held and all(kinds()[kind].tracer for kind in held))
 
 
 def _quiet_by_cause(outcomes: Sequence[Outcome]) -> Mapping[str, list[str]]:

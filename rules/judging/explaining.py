@@ -77,7 +77,7 @@ class Explanation:
     """One mechanism, the observations (rows of the table) that it explains in one scope, and what speaks against it.
 
     `weight` is 0 to 1, `felt` whether it is large enough to be noticed, `against` sentences, `weak` reasons for which the
-    support is weak although nothing contradicts it.
+    support is weak although nothing contradicts it, `words` those that alone led to it (`by_words`).
     """
 
     mechanism: Mechanism
@@ -92,6 +92,7 @@ class Explanation:
     against: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
     rivals: tuple[str, ...] = field(default=())
+    words: tuple[str, ...] = field(default=())
 
     @property
     def best(self) -> Row:
@@ -212,6 +213,8 @@ def _together(one: Explanation, fitting: Sequence[Explanation]) -> float:
 def as_verdict(one: Explanation, missing: tuple[str, ...], settled_by: str | None) -> Verdict:
     """Return the verdict of a lead; `settled_by` is the command that would prove or exclude it."""
     sentence = f"Not proven: {one.best['headline']}. What fits: {one.mechanism.is_}."
+    if one.words:
+        sentence = f"{sentence.rstrip('.')} ({', '.join(one.words)})."
     rival = one.rivals[0] if one.rivals else None
     if rival:
         sentence += f" Another explanation: {rival}."

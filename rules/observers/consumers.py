@@ -36,6 +36,7 @@ OBSERVER = Observer(
         "freebsd": "procstat -kk PID; truss -c -p PID",
     },
     alone=True,
+    wordless=True,
 )
 
 BUSY_PCT = 50.0

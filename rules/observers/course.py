@@ -23,7 +23,12 @@ from rules.observers.observer import Lines, Observer, Sighting, figure, place
 from rules.walking.targets import ACCEPTS, OPENS
 from rules.walking.threads import EXEC_NAMES, FORK_NAME, SUCCEEDED
 
-OBSERVER = Observer("course", "What is the trace of?", ("syscalls",))
+OBSERVER = Observer(
+    "course",
+    "What is the trace of?",
+    ("syscalls",),
+    wordless=True,
+)
 
 SHARE = 0.05
 """Share of what stands out by nothing, as with settings."""

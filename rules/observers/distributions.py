@@ -33,6 +33,7 @@ OBSERVER = Observer(
         "solaris": "iostat -xnz 5 6; prstat -mL 5 6",
         "*": "the same distribution while nobody complains",
     },
+    wordless=True,
 )
 
 TIMES = 10.0

@@ -30,6 +30,7 @@ OBSERVER = Observer(
         "solaris": "pmap -xs PID, twice; echo ::memstat | mdb -k",
         "aix": "svmon -P PID, twice",
     },
+    wordless=True,
 )
 
 LEAST = 3

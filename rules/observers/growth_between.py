@@ -25,7 +25,11 @@ from rules.observers.still_counters import TRAFFIC_LINE, moving
 from rules.writing.process_words import process_words
 
 OBSERVER = Observer(
-    "growth-between", "What grew between two artifacts of one host?", ("counters", "ps", "meminfo"), across=True
+    "growth-between",
+    "What grew between two artifacts of one host?",
+    ("counters", "ps", "meminfo"),
+    across=True,
+    wordless=True,
 )
 
 MORE = 20

@@ -33,6 +33,7 @@ OBSERVER = Observer(
         "solaris": "mpstat 5 6; intrstat 5 6",
         "aix": "mpstat -d 5 6",
     },
+    wordless=True,
 )
 
 MOST_OF_ALL = 0.5

@@ -43,7 +43,8 @@ class Observer:
     One that looks `across` artifacts sees the whole case; all others see one artifact at a time, so that adding an
     artifact costs only its own. Sightings of one that reads the same samples as another (`like`) do not confirm those.
     `alone`: it measures parts of a whole, so that half of the whole is enough for a lead even if the name only fits
-    (decision 0017).
+    (decision 0017). `wordless`: its words are ours and those of what every program does, or it tells figures whose bounds
+    decide; they lead to no layer by themselves (decision 0028).
     """
 
     name: str
@@ -53,6 +54,7 @@ class Observer:
     across: bool = False
     like: str | None = None
     alone: bool = False
+    wordless: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ OBSERVER = Observer(
     ("counters",),
     {"*": "typeperf -si 1 -sc 60 of these counters, and of the processes (Process(*)\\% Processor Time, Working Set)"},
     alone=True,
+    wordless=True,
 )
 
 PATH = r"^(?:\\\\[^\\]+)?\\([^\\()]+)(?:\((.*)\))?\\([^\\]+)$"

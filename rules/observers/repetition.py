@@ -29,6 +29,7 @@ OBSERVER = Observer(
         "solaris": "truss -fdDE -p PID",
         "*": "the source or settings that decide how often it is done",
     },
+    wordless=True,
 )
 
 MANY = 20

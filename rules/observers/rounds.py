@@ -31,6 +31,7 @@ OBSERVER = Observer(
     "What is done over and over?",
     ("syscalls",),
     {"linux": "perf record -g -p PID sleep 10; perf report --stdio", "solaris": "pstack PID, three times, 5 s apart"},
+    wordless=True,
 )
 
 ROUNDS = 5

@@ -31,6 +31,7 @@ OBSERVER = Observer(
     },
     across=True,
     like="saturation",
+    wordless=True,
 )
 
 PER_CPU = Measure(

@@ -31,6 +31,7 @@ OBSERVER = Observer(
         "*": "ps -ef; top",
     },
     alone=True,
+    wordless=True,
 )
 
 BUSY_PCT = 80.0

@@ -19,7 +19,12 @@ from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.observer import Lines, Observer, Sighting, lines_of, place
 from rules.signatures.signatures import Seen, Signature, recognise
 
-OBSERVER = Observer("settings", "Which settings are a risk?", ("params",))
+OBSERVER = Observer(
+    "settings",
+    "Which settings are a risk?",
+    ("params",),
+    wordless=True,
+)
 
 SHARE = 0.05
 """Share of a setting that nobody has seen to cost anything: below every measure that stands out."""

@@ -25,6 +25,7 @@ OBSERVER = Observer(
         "linux": "vmstat -t 1 300; dmesg -T",
         "*": "vmstat of the same minutes",
     },
+    wordless=True,
 )
 
 TIMES_USUAL = 3.0

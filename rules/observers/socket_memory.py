@@ -26,6 +26,7 @@ OBSERVER = Observer(
     "Do sockets drop what arrives?",
     ("counters",),
     {"linux": "ss -uanmp, twice, 60 s apart; nstat -az, twice, 60 s apart"},
+    wordless=True,
 )
 
 FULL = 0.9

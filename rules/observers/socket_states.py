@@ -34,6 +34,7 @@ OBSERVER = Observer(
         "windows": "netstat -anob; netstat -s, twice, 60 s apart",
         "*": "netstat -an; netstat -s, twice, 60 s apart",
     },
+    wordless=True,
 )
 
 WAITING_B = 32_768.0

@@ -37,6 +37,7 @@ OBSERVER = Observer(
         "solaris": "netstat -s; kstat -n INTERFACE, twice, 60 s apart",
         "*": "netstat -s, twice, 60 s apart",
     },
+    wordless=True,
 )
 
 BAD_NAME = (

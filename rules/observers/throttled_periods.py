@@ -23,6 +23,7 @@ OBSERVER = Observer(
     ("counters",),
     {"linux": "cat cpu.stat cpu.max of the group, twice, 10 s apart"},
     like="still-counters",
+    wordless=True,
 )
 
 FELT_PCT = 10.0

@@ -26,6 +26,7 @@ OBSERVER = Observer(
     {
         "*": "the settings of the time-out; a packet capture of the time",
     },
+    wordless=True,
 )
 
 LEAST_S = 0.5

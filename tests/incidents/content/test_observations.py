@@ -9,6 +9,7 @@ import pytest
 from incidents.content.observations import observation
 from incidents.content.report import Outlook
 from incidents.content.wrapping import NO_BREAK, pieces, unparted
+from rules.judging.by_words import ROWS
 
 
 def raw(**more: Any) -> dict[str, Any]:
@@ -111,3 +112,16 @@ def test_pieces_of_a_text_together_are_the_text() -> None:
     text = 'poll({fd=3}, 1, 5000) on /very/long/path/of/a_program-1.2.3/with?query=1&more in "Error: service(lmtp)"'
     assert "".join(pieces(text)) == text
     assert max(map(len, pieces("/very/long/path/of/a_program-1.2.3/with?query=1&more"))) < 10
+
+
+def test_a_lead_points_to_the_observations_of_its_mechanism() -> None:
+    told = [raw(mechanism="journal-wait"), raw(mechanism="flush-wait")]
+    shown = Outlook({"verdict": {"state": "lead", "mechanism": "flush-wait"}, "observations": told}, "x-abcdefgh")
+    assert [one.mechanism for one in shown.points_to] == ["flush-wait"]
+
+
+def test_a_lead_by_words_points_to_those_that_stand_out_most() -> None:
+    told = [raw(key="a", normal=True), *(raw(key=key) for key in "bcde"), raw(key="f", idle=True)]
+    shown = Outlook({"verdict": {"state": "lead", "mechanism": "unnamed-storage"}, "observations": told}, "x-abcdefgh")
+    assert [one.key for one in shown.points_to] == ["b", "c", "d"]
+    assert len(shown.points_to) == ROWS
