@@ -129,6 +129,8 @@ def test_findings_are_hidden_for_at_most_ninety_days(room):
         "incident",
     )
     client = client_of(room)
+    page = client.get(reverse("thresholds", args=[room.incident.slug])).content.decode()
+    assert "The last judgement has no finding that these hide." in page
     client.post(reverse("threshold", args=[room.incident.slug, "hidden", row.pk]))
     assert analysis.case_of(room.incident).rules.suppressions == ()
     client.post(reverse("threshold", args=[room.incident.slug, "hidden", row.pk]), {"do": "restore"})
