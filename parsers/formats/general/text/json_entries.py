@@ -21,6 +21,13 @@ _MEMBER = re.compile(
 )
 """A member with a value; the last one of a line that was cut has no end and does not match."""
 
+MOST_LINES = 40
+"""Maximum number of lines over which an entry goes on."""
+
+_TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|[\[\]{}]")
+_BREAKS = (",", "{", "[", ":")
+"""Ends of a line after which an object goes on below."""
+
 _MESSAGES = ("msg", "message")
 _STAMPS = ("$date", "ts", "time", "timestamp", "@timestamp", "t", "datetime")
 _LEVELS = ("level", "severity", "lvl", "s", "log.level")
@@ -64,6 +71,23 @@ def entry_of(line: str) -> Entry | None:
     severity = _SHORT.get(level.lower()) or _NUMBERS.get(level) or level.upper() or None
     text = " ".join(" ".join((message, *told)).split())
     return Entry(next((stamp for stamp in stamped if stamp and not stamp.rest), None), severity, text)
+
+
+def goes_on(text: str) -> bool:
+    """Return whether an entry that was broken between two members goes on with the next line.
+
+    >>> goes_on('{"msg":"Slow query","attr":{"ns":"shop.orders",'), goes_on('{"msg":"a{","n":1}'), goes_on('{"msg":"cut of')
+    (True, False, False)
+    """
+    if len(text) > LONGEST or not text.rstrip().endswith(_BREAKS):
+        return False
+    brackets = [token for token in _TOKEN.findall(text) if len(token) == 1]
+    return sum(1 if bracket in "[{" else -1 for bracket in brackets) > 0
+
+
+def may_follow(line: str) -> bool:
+    """Return whether a line may be the rest of an entry: it begins with a member, or with what opens or closes an object."""
+    return line.lstrip()[:1] in ('"', "{", "[", "}", "]") and BEGINS.match(line) is None
 
 
 def _members(text: str) -> dict[str, str]:

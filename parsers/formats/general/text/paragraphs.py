@@ -28,7 +28,9 @@ from parsers.formats.general.text.database_lines import announces_message, sever
 from parsers.formats.general.text.field_lines import COMMANDS, fielded
 from parsers.formats.general.text.filter_lines import filtered
 from parsers.formats.general.text.host_lines import event_row, host_counters
-from parsers.formats.general.text.json_entries import entry_of
+from parsers.formats.general.text.json_entries import MOST_LINES as MOST_OF_ENTRY
+from parsers.formats.general.text.json_entries import Entry, entry_of, may_follow
+from parsers.formats.general.text.json_entries import goes_on as entry_goes_on
 from parsers.formats.general.text.json_objects import OPEN, closed_by
 from parsers.formats.general.text.lasting_lines import lasted
 from parsers.formats.general.text.metrics_lines import METRICS, exposed
@@ -146,6 +148,8 @@ class Paragraphs:
 
     def take(self, no: int, line: str, written: bool, groups: int = gates.ALL) -> None:
         """Read the next line; `written` is True if it is a sentence, `groups` are those that could know it (`gates`)."""
+        if "entry" in self.state and self._goes_on_entry(no, line):
+            return
         if self._is_of_erlang(no, line):
             return
         if (OPEN in self.state or line[-1:] in "{[") and not self.state.get("advice"):
@@ -333,6 +337,8 @@ class Paragraphs:
     def end_run(self, last: bool) -> None:
         """Read the collected lines; if this is the `last` run of the part, close all that is open."""
         if last:
+            if (held := self.state.pop("entry", None)) is not None:
+                self._close_entry(held)
             if (report := self.state.pop("erlang", None)) and report["text"]:
                 self._log_of_erlang(report)
             self.end_paragraph()
@@ -886,10 +892,34 @@ class Paragraphs:
         if self.state.get("advice") or QUOTED.match(line) or (entry := entry_of(line)) is None:
             return False
         self._decide()
+        if entry_goes_on(line):
+            self.state["entry"] = {"first": no, "last": no, "text": line}
+        else:
+            self._entry(no, entry)
+        return True
+
+    def _goes_on_entry(self, no: int, line: str) -> bool:
+        """Read a further line of an entry that is broken between two members; return whether the line is one."""
+        held = self.state.pop("entry")
+        if no - held["first"] < MOST_OF_ENTRY and may_follow(line):
+            held["last"], held["text"] = no, held["text"] + line.strip()
+            self.read.append(no)
+            if entry_goes_on(held["text"]):
+                self.state["entry"] = held
+            else:
+                self._close_entry(held)
+            return True
+        self._close_entry(held)
+        return False
+
+    def _close_entry(self, held: State) -> None:
+        if (entry := entry_of(held["text"])) is not None:
+            self._entry(held["first"], entry)
+
+    def _entry(self, no: int, entry: Entry) -> None:
         stamp = entry.stamp
         now = self._time(stamp.clock, stamp.t, no) if stamp else self.state.get("now")
         self._log(no, now, entry.text, entry.severity)
-        return True
 
     def _is_performance_counter(self, no: int, line: str) -> bool:
         """Read the name of a Windows performance counter, or the value below it; return whether the line is one."""

@@ -782,6 +782,26 @@ def test_an_entry_of_a_json_log_is_read_behind_a_name_and_where_it_is_cut(line, 
     assert (row["severity"], row["text"], row["line_no"]) == (severity, said, 3)
 
 
+def test_an_entry_of_a_json_log_goes_on_over_lines_that_break_between_members():
+    text = (
+        'store-2  | {"t":{"$date":"2024-01-02T03:04:05.000+00:00"},"s":"W","msg":"Slow query","attr":{"ns":"shop.orders",\n'
+        '"command":{"find":"orders","filter":{"note":"a { in it"}},\n'
+        '"planSummary":"COLLSCAN","nreturned":2,"durationMillis":4100}}\n'
+        "and a line of somebody\n"
+    )
+    (row,) = tables_of(text)["logs"]
+    assert (row["line_no"], row["severity"]) == (1, "WARN")
+    assert row["text"] == "Slow query ns=shop.orders planSummary=COLLSCAN nreturned=2 durationMillis=4100"
+
+
+@pytest.mark.parametrize("rest", ["", "\n", "a line of somebody\n", '{"msg":"another"}\n'])
+def test_an_entry_of_a_json_log_that_was_cut_takes_no_other_lines(rest):
+    text = '{"level":"warn","msg":"slow write","took":"2.5s",\n' + rest
+    rows = tables_of(text)["logs"]
+    assert (rows[0]["line_no"], rows[0]["text"]) == (1, "slow write took=2.5s")
+    assert len(rows) == 1 + ("another" in rest)
+
+
 def test_a_json_object_without_a_message_is_no_entry_of_a_log():
     assert "logs" not in tables_of('web-1 | {"port": 81, "name": "x"}\n\nsize = 7\n')
 
