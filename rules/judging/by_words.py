@@ -25,7 +25,7 @@ ROWS = 3
 """Number of observations, most outstanding first, whose words count."""
 
 NAMED_DB = 13.0
-"""Decibans of an observation for the layer that a signature names for it, although it is no lead by itself."""
+"""Decibans of an observation for the layer that a signature names outright, although it is no lead by itself."""
 
 AHEAD_DB = 26.0
 """Minimum decibans by which a layer is ahead of every other."""
@@ -82,14 +82,17 @@ def lead_by_words(
 
 
 def _speaks(row: Row) -> bool:
-    """Return whether the words of an observation say whose it is.
+    """Return whether the words of an observation may say whose it is.
 
-    A wait for somebody else does not, nor does who sleeps at the moment of a listing.
+    They do not where an entry knows it as something harmless, or as what fits a mechanism that is no lead: this was
+    weighed already. Nor does a wait for somebody else, or who sleeps at the moment of a listing.
     """
     known = observers().get(row["observer"])
-    mechanism = mechanisms().get(row["mechanism"] or "")
-    wordless = known is not None and known.OBSERVER.wordless
-    return not wordless and row["kind"] != "asleep" and not (mechanism is not None and mechanism.follow)
+    if (known is not None and known.OBSERVER.wordless) or row["kind"] == "asleep":
+        return False
+    if not row["mechanism"]:
+        return not row["signatures"]
+    return row["strength"] == "mechanism" and not mechanisms()[row["mechanism"]].follow
 
 
 def _text(row: Row) -> str:

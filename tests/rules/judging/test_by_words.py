@@ -20,6 +20,8 @@ KNOWN = {
     "took": Word(dict.fromkeys(DISK, 0.0), 90),
 }
 
+OUTRIGHT = (("disk-error", "storage"), ("link-flap", "network"))
+
 
 @pytest.fixture(autouse=True)
 def _vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,9 +51,9 @@ def test_words_of_two_layers_lead_nowhere() -> None:
 
 def test_a_layer_that_a_signature_names_counts_more_than_a_word() -> None:
     assert led(row(1, headline="platter")) is None
-    named = [row(n, headline="took", layer="storage") for n in (2, 3)]
-    assert led(row(1, headline="platter"), *named) == "storage"
-    assert led(row(1, headline="platter head", layer="network")) is None
+    disk, link = ({"mechanism": name, "layer": layer, "strength": "mechanism"} for name, layer in OUTRIGHT)
+    assert led(row(1, headline="platter"), *(row(n, headline="took", **disk) for n in (2, 3))) == "storage"
+    assert led(row(1, headline="platter head", **link)) is None
 
 
 @pytest.mark.parametrize("hidden", [{"idle": "waits for the next request"}, {"normal": True}])
@@ -73,9 +75,16 @@ def test_words_of_the_evidence_speak_and_not_those_around_a_quotation() -> None:
 
 @pytest.mark.parametrize(
     "silent",
-    [{"observer": "saturation"}, {"kind": "asleep"}, {"mechanism": "peer-wait"}, {"artifact_id": 2}],
+    [
+        {"observer": "saturation"},
+        {"kind": "asleep"},
+        {"mechanism": "peer-wait", "strength": "mechanism"},
+        {"mechanism": "disk-error", "strength": "shape"},
+        {"signatures": ["a harmless thing"]},
+        {"artifact_id": 2},
+    ],
 )
-def test_figures_waits_for_others_and_traces_do_not_speak(silent: dict[str, Any]) -> None:
+def test_figures_waits_for_others_what_is_known_and_traces_do_not_speak(silent: dict[str, Any]) -> None:
     assert lead_by_words([row(1, headline="platter head")], [], traces=[2]) is not None
     assert lead_by_words([row(1, headline="platter head", **silent)], [], traces=[2]) is None
 
