@@ -105,6 +105,13 @@ LAST_PID = r"^last pid: *[0-9]+;.*load av(?:erages?|g):? *([0-9]+[.,][0-9]+)"
 LOAD = r"^[Ll]oad (?:averages?|Avg): *([0-9]+[.,][0-9]+)"
 AT_END = r"^(?:last pid: *[0-9]+;|Processes: +[0-9]+ total,|load averages: ).*[ \t]([0-9]{2}):([0-9]{2}):([0-9]{2})$"
 DATED = r"^([0-9]{4})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})$"
+BARE = (
+    r"^ *[0-9]{1,10} +[\w.+-]+ +(?:-?[0-9]{1,3}|rt) +-?[0-9]{1,2}(?: +[0-9.]+[kmgtp]?){3} +[A-Za-z]"
+    r" +[0-9]{1,5}[.,][0-9] +[0-9]{1,3}[.,][0-9] +[0-9]+:[0-9]{2}[.,][0-9]{2} +\S"
+)
+BARE_HEADING = "PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND"
+"""A row of top of Linux, which people paste without its heading, and the heading that it has unless somebody changed it."""
+
 FIRST_LINE = r"^load averages: |^Mem: [0-9]+K used, [0-9]+K free, [0-9]+K shrd"
 CPU = r"^(?:%?Cpu\(s\):|CPU(?: states)?:|(?:Load Avg: [0-9., ]+)?CPU usage:) "
 STATES_LINE = r"^CPU states: +(?:cpu +user|[0-9.,]+% (?:user|usr|idle))"
@@ -150,7 +157,9 @@ def claim(head: Head) -> Claim | None:
     if ("Topas Monitor" in text or "Cswitch" in text) and (screen := topas.signs(head.lines[:400])) >= 2:
         return Claim(0.95, f"{screen} lines of a screen of topas", "topas")
     if not any(word in text for word in ("PID", "top - ", "NPROC", "last pid: ", "CPU states: ", "Load Avg: ")):
-        return None
+        filled = [line for line in head.lines if line.strip()]
+        bare = sum(1 for line in filled[:50] if re.match(BARE, line))
+        return Claim(0.85, f"{bare} rows of top without their heading", "top") if bare * 2 > len(filled[:50]) else None
     for number, line in enumerate(head.lines, start=1):
         if line.startswith(("top - ", "last pid:")) and (re.match(BANNER, line) or re.match(LAST_PID, line)):
             return Claim(0.95, f"banner of top in line {number}", "top")
@@ -188,6 +197,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         frame = marked(frame, out, state)
         line = pl.col("line")
         heads = pl.when(line.str.contains(HEADING) | line.str.contains(GROUP_HEADING)).then(line)
+        if "heading" not in state and frame.select(line.str.contains(BARE).any() & heads.is_null().all()).item():
+            state["heading"] = BARE_HEADING
         lines = _sampled(grid.under(frame.filter(~pl.col("is_mark")), heads, state), state)
         headers = lines.filter("is_heading")
         out.read(headers["line_no"])

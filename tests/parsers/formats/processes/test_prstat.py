@@ -289,3 +289,20 @@ def test_the_memory_of_a_bsd_head_is_read_with_its_cache_and_swap():
     assert (kb["Swap Used"], kb["Swap Total"]) == (10240.0, 4 * 1024**2)
     assert rows["line_no"].to_list() == sorted(rows["line_no"])
     assert rows["unit"].unique().to_list() == ["kb"]
+
+
+def test_rows_of_top_are_read_without_their_heading() -> None:
+    text = (
+        b" 1204 app       20   0 5123456  1.2g  30512 R  98,7  7.5  12:01.33 java -Xmx1g\n"
+        b"    9 root      rt   0       0      0      0 S   0.3  0.0   0:01.20 migration/0\n"
+    )
+    reading = read_bytes(text)
+    assert reading.account.kind == "prstat"
+    rows = reading.table("ps").sort("line_no").to_dicts()
+    assert [(row["pid"], row["state"], row["cpu_pct"]) for row in rows] == [(1204, "R", 98.7), (9, "S", 0.3)]
+    assert rows[0]["args"] == "java -Xmx1g"
+
+
+def test_a_list_of_another_tool_is_no_top_without_a_heading() -> None:
+    text = b"1204 app 20 0 5123456 12 30512 R 98.7 7.5 java\n17 items of 3 kinds\n"
+    assert read_bytes(text).account.kind != "prstat"
