@@ -23,7 +23,7 @@ import polars as pl
 from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
 from rules.observers.blockers import Waiting, chains
 from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure, place
-from rules.signatures.signatures import recognise
+from rules.signatures.signatures import Seen, recognise
 
 OBSERVER = Observer(
     "database-sessions",
@@ -47,6 +47,7 @@ ONE_BY_ONE = 5
 LEAST_STEP_S = 10.0
 """Minimum distance of sessions left one by one: those of a pool that starts are nearer."""
 
+LOG_IN = "authentication-wait"
 LOCKED_S = 1.0
 """Minimum time in seconds that one session waits for a lock to be told: shorter waits are how locks work."""
 
@@ -261,13 +262,21 @@ def _waits_outright(row: Mapping[str, Any]) -> bool:
     """Return whether sessions wait long, or many of them wait, for an event that signatures name outright as a lock.
 
     For another event that is named outright (a write of the log, a latch), many sessions must wait long: on a busy
-    server some always wait for it.
+    server some always wait for it. A log-in takes milliseconds, so that many at once which are half of the sessions wait.
     """
     if not row["event"] or _rests(row):
         return False
+    if _log_ins_wait(row):
+        return True
     many, long = row["n"] >= TOP, (row["last_call_s"] or 0.0) >= LOCKED_S
     named = {one.mechanism for one in recognise(event=row["event"]) if one.strength == "mechanism"}
     return ((many or long) and not named.isdisjoint(LOCKS)) or (many and long and bool(named))
+
+
+def _log_ins_wait(row: Mapping[str, Any]) -> bool:
+    """Return whether many sessions, and half of all, are at their log-in."""
+    many = row["n"] >= TOP and 2 * row["n"] >= row["all"]
+    return many and any(one.mechanism == LOG_IN for one in recognise(event=row["event"]))
 
 
 def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
@@ -306,10 +315,15 @@ def _alike(row: Mapping[str, Any], busy: int, *, waits: bool) -> Sighting:
         against_value=float(row["all"]),
         share=min(1.0, row["n"] / busy) if waits and busy else row["n"] / row["all"],
         n=row["n"],
-        seen=({"event": row["event"]},) if waits else (),
+        seen=_seen(row) if waits else (),
         normal=not (waits or held),
         beside=_old_view(row),
     )
+
+
+def _seen(row: Mapping[str, Any]) -> tuple[Seen, ...]:
+    event: Seen = {"event": row["event"]}
+    return ({"event": "log-ins-wait"}, event) if _log_ins_wait(row) else (event,)
 
 
 def _doing(row: Mapping[str, Any]) -> str:

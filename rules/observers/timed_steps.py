@@ -31,6 +31,7 @@ OBSERVER = Observer(
     },
 )
 
+DEVICE = ".device"
 START, WAY = "the start of ", "the way to "
 """Words with which the general reader names what systemd-analyze timed."""
 
@@ -163,7 +164,10 @@ def _unit(rows: list[dict[str, Any]]) -> Iterator[Sighting]:
     longest = max(starts, key=lambda r: r["elapsed_s"])
     way = max(ways, key=lambda r: r["elapsed_s"], default=None)
     each = {r["op"]: r["elapsed_s"] for r in sorted(starts, key=lambda r: r["elapsed_s"])}
-    whole = max(way["elapsed_s"], longest["elapsed_s"]) if way else sum(each.values())
+    # A disk is a unit under each of its names, with the same time: all devices together count as the slowest of them.
+    devices = max((took for op, took in each.items() if op.endswith(DEVICE)), default=0.0)
+    apart = sum(took for op, took in each.items() if not op.endswith(DEVICE))
+    whole = max(way["elapsed_s"], longest["elapsed_s"]) if way else apart + devices
     took, name = longest["elapsed_s"], longest["op"].removeprefix(START)
     if took < LEAST_S or took < HALF * whole or len(rows) < 2:
         return

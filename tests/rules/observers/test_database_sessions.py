@@ -9,6 +9,7 @@ import pytest
 from rules.case.case import Case
 from rules.observers.database_sessions import observe
 from rules.observers.observer import Sighting
+from rules.signatures.signatures import recognise
 
 
 def sessions(*rows: dict[str, Any]) -> list[Sighting]:
@@ -126,6 +127,14 @@ def test_who_is_idle_in_a_transaction_stands_out() -> None:
 def test_how_long_a_session_is_idle_in_its_transaction() -> None:
     made = sessions({"state": "idle in transaction", "event": "Client:ClientRead", "last_call_s": 61.5})
     assert made[1].headline == "Session 101 has been idle in transaction for 62 s (1 min 2 s), the longest of 1"
+
+
+@pytest.mark.parametrize(("at_log_in", "others", "stands"), [(3, 0, True), (4, 4, True), (3, 4, False), (2, 0, False)])
+def test_many_sessions_at_their_log_in_wait(at_log_in: int, others: int, stands: bool) -> None:
+    rows: list[dict[str, Any]] = [{"state": "Connect", "event": "login", "db_user": "unauthenticated user"}] * at_log_in
+    made = [s for s in sessions(*rows, *[{"state": "Sleep"}] * others) if s.subject == "login"]
+    assert [not s.normal for s in made] == [stands]
+    assert not stands or recognise(**made[0].seen[0])[0].mechanism == "authentication-wait"
 
 
 def test_work_of_mysql_is_no_wait_and_one_session_is_no_share() -> None:

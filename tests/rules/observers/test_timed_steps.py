@@ -26,10 +26,17 @@ def test_the_unit_on_the_way_to_a_target() -> None:
     assert recognise(**made.seen[0])[0].layer == "client_app"
 
 
+def test_the_names_of_one_device_count_once() -> None:
+    names = [(f"the start of dev-disk-by-label-{n}.device", 9.0) for n in range(20)]
+    (made,) = seen(("the start of settle.service", 30.0), *names, ("the start of cron.service", 1.0))
+    assert (made.seconds, made.of_s) == (30.0, 40.0)
+
+
 @pytest.mark.parametrize(
     ("unit", "layer"),
     [
         ("NetworkManager-wait-online.service", "configuration"),
+        ("systemd-udev-settle.service", "configuration"),
         ("dev-sdb1.device", "os_kernel"),
         ("data.mount", "storage"),
     ],
