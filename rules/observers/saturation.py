@@ -67,6 +67,9 @@ RESTS_PCT, AT_REST = 50.0, 0.75
 Whoever waited for it waited in that part of the time at most; a machine whose processors never rest is slower by those.
 """
 
+SINCE_BOOT = 0.5
+"""Factor for how slow a device was on average since the start of the host: that says little of the bad minute."""
+
 SWAPPED_KBPS = 1000.0
 """Rate of swapping in kB per s that programs feel: a disk brings some 250 pages a second one by one."""
 
@@ -284,7 +287,11 @@ DEVICE = (
         "response",
         seen=({"counter": "disk_response_ms"},),
         felt=SLOW_MS,
-        weight=pl.when(pl.col("busy_pct") < RESTS_PCT).then(AT_REST).otherwise(1.0),
+        weight=pl.when(pl.col("first").fill_null(False))
+        .then(SINCE_BOOT)
+        .when(pl.col("busy_pct") < RESTS_PCT)
+        .then(AT_REST)
+        .otherwise(1.0),
         least_beyond=2,
     ),
     Measure(

@@ -251,6 +251,11 @@ def test_a_slow_device_that_rests_most_of_the_time_weighs_less(busy: float | Non
     assert seen(iostat=[row])["disk_response_ms"].share == share
 
 
+def test_a_slow_device_since_the_start_of_the_host_weighs_half() -> None:
+    row = {"device": "sdk", "r_ps": 10.0, "w_ps": 3.0, "resp_ms": 59.0, "busy_pct": 90.0, "first": True}
+    assert seen(iostat=[row])["disk_response_ms"].share == 0.5
+
+
 def test_a_device_answers_as_its_reads_and_writes_together_do() -> None:
     row = {"device": "sdk", "r_ps": 10.0, "w_ps": 30.0, "r_resp_ms": 2.0, "w_resp_ms": 82.0}
     assert seen(iostat=[row])["disk_response_ms"].value == pytest.approx(62.0)

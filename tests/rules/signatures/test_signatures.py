@@ -95,7 +95,7 @@ LIKE: list[tuple[str, str]] = [
     ("start-dependency", "ALERT!  /dev/mapper/vg0-root does not exist.  Dropping to a shell!"),
     ("start-dependency", "Error: Unable to get quorum status: Unable to start votequorum status tracking"),
     (
-        "link-flap",
+        "path-failover",
         "nfnic: <1>: INFO: fnic_fdls_link_status_change: 98: fnic2: FDLS link status change link up:0, usefip:0",
     ),
     ("disk-latency", "etcdserver: apply entries took too long [412.5ms for 1 entries]"),
