@@ -74,20 +74,18 @@ def batches(
         .collect(engine="streaming")
         .sort(keys)
     )
-    wholes: list[tuple[int | None, int, int, int]] = []
-    for (pid,), rows in sizes.group_by("pid", maintain_order=True):
-        if split is not None and rows["n"].sum() > most:
-            for group, first, last in _packed(rows.select(split, "n", "first", "last").rows(), most):
-                yield (
-                    pl.col("pid").eq_missing(pl.lit(pid))
-                    & among(split, group)
-                    & pl.col("line_no").is_between(first, last)
-                )
-        else:
-            total = rows.select(pl.col("n").sum(), pl.col("first").min(), pl.col("last").max()).row(0)
-            wholes.append((pid, *total))
+    # A trace may have tens of thousands of processes: they are summed up as columns, not one by one.
+    of_pid = sizes.group_by("pid", maintain_order=True).agg(
+        pl.col("n").sum(), pl.col("first").min(), pl.col("last").max()
+    )
+    divided = of_pid.filter(pl.col("n") > most)["pid"].to_list() if split is not None else []
+    for pid in divided:
+        one = pl.col("pid").eq_missing(pl.lit(pid, sizes.schema["pid"]))
+        for group, first, last in _packed(sizes.filter(one).select(split, "n", "first", "last").rows(), most):
+            yield one & among(split, group) & pl.col("line_no").is_between(first, last)
+    wholes = of_pid.filter(pl.col("n") <= most) if split is not None else of_pid
     # Line ranges let whole runs of rows be skipped where processes come and go.
-    for group, first, last in _packed(wholes, most):
+    for group, first, last in _packed(wholes.rows(), most):
         yield among("pid", group) & pl.col("line_no").is_between(first, last)
 
 
