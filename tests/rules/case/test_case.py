@@ -12,7 +12,7 @@ import pytest
 
 from parsers.tables import schema
 from rules import registry
-from rules.case.case import ORDER, Alignment, Case, columns_of, instant, separable, with_restart
+from rules.case.case import ORDER, Alignment, Case, columns_of, in_order, instant, separable, with_restart
 from rules.case.case_yaml import dump_case_yaml, load_case_yaml
 from rules.case.reading import open_paths
 from rules.engine import views
@@ -324,3 +324,20 @@ def test_a_statement_about_a_host_or_a_phase_joins_it() -> None:
     spec = CaseSpec(hosts={"db": HostSpec()}, markers=(Marker(between=("before", "after")),), statements=said)
     rows = Case(spec).table("statements", ["subject", "host", "phase"]).rows()
     assert rows == [("pid 1", None, None), ("before", None, "before"), ("db", "db", None)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sorted_"),
+    [
+        ([], True),
+        ([(1, 1, 5, 5)], True),
+        ([(1, 1, 5, 5), (1, 2, 1, 1), (2, 1, 1, 1)], True),
+        ([(1, 1, 5, 5), (1, 1, 5, 5)], True),
+        ([(1, 2, 1, 1), (1, 1, 5, 5)], False),
+        ([(1, 1, 5, 6), (1, 1, 5, 5)], False),
+        ([(1, 1, 5, None), (1, 1, 6, 6)], False),
+    ],
+)
+def test_rows_are_sorted_only_if_they_are_out_of_order(rows: list[tuple[int | None, ...]], sorted_: bool) -> None:
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(ORDER, pl.Int64), orient="row")
+    assert in_order(frame) is sorted_
