@@ -74,3 +74,4 @@ def test_stamps_of_the_end_are_read_as_such() -> None:
 def test_nothing_is_said_of_what_is_not_known(more: dict[str, Any]) -> None:
     assert calls((0.0, 0.001, {}), (4.0, 0.001, more)) == []
     assert calls((0.0, 0.001, {}), (0.1, 0.001, {})) == []
+    assert calls((0.0, None, {}), (4.0, None, {})) == []  # a tracer that prints no such time
