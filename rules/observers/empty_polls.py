@@ -6,7 +6,8 @@ that also waits, or that moves data between its polls, looks whether more has co
 A poll that says at once that descriptors are ready brings no further either if nothing is read, written or closed between
 the polls: it will say so again. That needs other calls in the trace, which may show polls alone.
 Worked example: 40 times `epoll_wait(7, [], 64, 0) = 0` and 80 times clock_gettime: 40 polls, share 1.0 of the calls.
-Cost: one aggregation over the calls by thread. Source: epoll_wait(2), poll(2), select(2): a time-out of 0 returns at once;
+Cost: one aggregation over the polls, and one over the calls of threads that poll so.
+Source: epoll_wait(2), poll(2), select(2): a time-out of 0 returns at once;
 read(2), EAGAIN.
 """
 
@@ -83,6 +84,12 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
     )
 
 
+def _calls_of(case: CaseTables, columns: list[str], threads: pl.DataFrame) -> pl.LazyFrame:
+    """Return the named calls of some threads."""
+    calls = case.scan("syscalls", columns, pl.col("name").is_not_null())
+    return calls.join(threads.lazy(), on=threads.columns, how="semi", nulls_equal=True)
+
+
 def _found_nothing(row: Mapping[str, Any]) -> str:
     return f"called {row['call']} {row['n']:,} times with a time-out of 0 and found nothing each time"
 
@@ -105,13 +112,36 @@ def _loops(
     nothing = name.is_in(NOTHING) | pl.col("err").is_in(["EAGAIN", "EWOULDBLOCK"]).fill_null(value=False)
     nothing |= at_end.fill_null(value=False)  # a read at the end of a file brings nothing either
     key = [*PLACE_COLUMNS, "pid", "lwp"]
-    found = (
-        case.scan("syscalls", [*key, "line_no", "t_local", "name", "args", "ret", "err"], name.is_not_null())
+    # First the polls alone, then numbers of calls, then all about the few threads that are told: most threads of a
+    # large trace are out after the first look, which reads no other calls.
+    columns = [*key, "name", "args", "ret", "err"]
+    polling = (
+        case.scan("syscalls", columns, name.is_in(POLLS))
+        .group_by(key)
+        .agg(futile.sum().alias("n"))
+        .filter(pl.col("n") >= FEW)
+    ).collect(engine="streaming")
+    if polling.is_empty():
+        return
+    chosen = (
+        _calls_of(case, columns, polling.select(key))
         .group_by(key)
         .agg(
             futile.sum().alias("n"),
             (~futile & ~nothing).sum().alias("others"),
             pl.len().alias("all"),
+        )
+        .filter((pl.col("others") <= IN_BETWEEN * pl.col("n")) & (pl.col("all") - pl.col("n") >= least))
+        .sort("n", *key, descending=[True, *[False] * len(key)], nulls_last=True)
+        .head(THREADS)
+        .collect(engine="streaming")
+    )
+    if chosen.is_empty():
+        return
+    details = (
+        _calls_of(case, [*columns, "line_no", "t_local"], chosen.select(key))
+        .group_by(key)
+        .agg(
             name.filter(futile).mode().sort().first().alias("call"),
             name.filter(~futile).mode().sort().first().alias("other"),
             line.filter(futile).bottom_k(CITED).sort().alias("firsts"),
@@ -119,15 +149,9 @@ def _loops(
             pl.col("t_local").filter(futile).min().alias("t_from"),
             pl.col("t_local").filter(futile).max().alias("t_to"),
         )
-        .filter(
-            (pl.col("n") >= FEW)
-            & (pl.col("others") <= IN_BETWEEN * pl.col("n"))
-            & (pl.col("all") - pl.col("n") >= least)
-        )
-        .sort("n", *key, descending=[True, *[False] * len(key)], nulls_last=True)
-        .head(THREADS)
         .collect(engine="streaming")
     )
+    found = chosen.join(details, on=key, how="left", nulls_equal=True, maintain_order="left")
     for row in found.iter_rows(named=True):
         whose = number_words(row["pid"]) if row["lwp"] in (None, row["pid"]) else f"thread {row['lwp']}"
         between = row["all"] - row["n"]

@@ -94,3 +94,11 @@ def test_the_end_of_a_connection_is_read_again_and_again() -> None:
 )
 def test_what_is_ready_and_taken_is_an_event_loop(calls: list[Call]) -> None:
     assert seen(*calls) == []
+
+
+def test_each_thread_is_counted_alone_and_a_trace_may_name_none() -> None:
+    beside = {"name": "read", "args": '3, "x"', "ret": 1, "lwp": 8}
+    (made,) = seen(*[EMPTY, beside] * LOOP)
+    assert (made.n, made.share) == (LOOP, 1.0)
+    (made,) = seen(*[{**EMPTY, "pid": None, "lwp": None}, {**CLOCK, "pid": None, "lwp": None}] * LOOP)
+    assert (made.n, made.lines[0].line_from) == (LOOP, 1)
