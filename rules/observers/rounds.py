@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from rules.derived.derived_table import CaseTables
+from rules.derived.derived_table import CaseTables, nanoseconds
 from rules.observers.observer import MOST_LINES, Lines, Observer, Sighting, figure, place
 from rules.observers.traced import calls, on
 from rules.walking.targets import ACCEPTS, CPU_TIME, POLLS, UNKNOWN_LOCK
@@ -81,7 +81,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 def _threads(case: CaseTables) -> Iterator[list[dict[str, Any]]]:
     """Yield the calls of the threads with most time in calls, in order."""
     key = ["artifact_id", "pid", "lwp"]
-    own = pl.when(OWN_S.is_between(0, LONGEST_S)).then(OWN_S).fill_null(0.0).sum().alias("own")
+    # Whole nanoseconds: a sum of floats depends on the order in which threads of the machine add it up.
+    own = nanoseconds(pl.when(OWN_S.is_between(0, LONGEST_S)).then(OWN_S).fill_null(0.0)).sum().alias("own")
     busy = (
         case.scan("syscalls")
         .group_by(key)
