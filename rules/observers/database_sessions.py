@@ -123,7 +123,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
             since.sort().head(MOST_TIMES).alias("times"),
         )
         .with_columns(pl.col("n").sum().over("artifact_id").alias("all"))
-        .sort("n", descending=True)
+        # Groups come in no order: without the key, of states with like numbers another one came first each time.
+        .sort("n", *key, descending=[True, *[False] * len(key)], nulls_last=True)
         .collect(engine="streaming")
     )
     found = list(groups.iter_rows(named=True))

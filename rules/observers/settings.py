@@ -55,7 +55,7 @@ def _params(case: CaseTables) -> Iterator[tuple[Signature, Sighting]]:
             pl.col("line_end").get(pl.col("line_no").arg_min()),
             pl.col("line_no").max().alias("line_last"),
         )
-        .sort(*PLACE_COLUMNS, "line_no", "name", nulls_last=True)
+        .sort(*PLACE_COLUMNS, "line_no", "name", "scope", "entity", "value", nulls_last=True)
         .head(MOST_SETTINGS)
         .collect(engine="streaming")
     )

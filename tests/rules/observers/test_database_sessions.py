@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rules.case.case import Case
-from rules.observers.database_sessions import observe
+from rules.observers.database_sessions import TOP, observe
 from rules.observers.observer import Sighting
 from rules.signatures.signatures import recognise
 
@@ -227,3 +227,9 @@ def test_a_change_that_stands_since_another_session_fell_asleep(
     if told:
         assert [c.line_from for c in found[0].lines] == [2, 1]
         assert "session 101 of the same database has slept as long: it may hold the rows" in found[0].headline
+
+
+def test_states_with_like_numbers_are_told_in_their_order() -> None:
+    states = ["c", "a", "d", "b"]
+    made = sessions(*[{"state": state, "last_call_s": 1.0} for state in states for _ in range(2)])
+    assert [s.subject for s in made if "listed sessions" in s.headline] == sorted(states)[:TOP]

@@ -81,3 +81,9 @@ def test_a_setting_of_several_samples_is_cited_in_the_first_and_the_last() -> No
     rows = [{"line_no": n, "name": "vm.zone_reclaim_mode", "value": "1", "num": 1.0} for n in (3, 20, 41)]
     (made,) = observe(Case.of_tables({"params": rows}))
     assert [(c.line_from, c.role) for c in made.lines] == [(3, "setting"), (41, "still so")]
+
+
+def test_settings_of_one_line_are_told_in_the_order_of_what_they_belong_to(know: Callable[..., None]) -> None:
+    know(({"parameter": "nofile"}, "remark"))
+    rows = [{"line_no": 1, "name": "nofile", "value": "64", "entity": entity} for entity in ("c", "a", "d", "b")]
+    assert [s.headline for s in seen(params=rows)] == [f"nofile of {entity} is 64" for entity in "abcd"]
