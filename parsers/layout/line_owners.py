@@ -40,6 +40,9 @@ RARE = 0.02
 Only done for more than MANY lines.
 """
 
+TASTED = 32
+"""Number of lines that decide which of a kind's patterns is tried first."""
+
 AT_ONCE = 16
 
 _Search = Callable[[str], re.Match[str] | None]
@@ -82,13 +85,42 @@ def hits(lines: pl.Series, own: Sequence[str]) -> Bools:
     """Return a mask of the lines that match one of a kind's patterns, with or without their indent."""
     if (few := _as_short_texts(lines)) is not None:
         return _try_patterns(few, [_searches(tuple(own))])[:, 0]
-    found = np.zeros(len(lines), np.bool_)
-    for pattern in own:
-        found |= lines.str.contains(pattern).fill_null(False).to_numpy()
+    own = _likeliest_first(lines, own)
+    found = _match(lines, own)
     index, bare = _indented(lines, ~found)
-    for pattern in own if len(index) else ():
-        found[index] |= bare.str.contains(pattern).fill_null(False).to_numpy()
+    if len(index):
+        found[index] = _match(bare, own)
     return found
+
+
+def _match(lines: pl.Series, own: Sequence[str]) -> Bools:
+    """Return a mask of the lines that match one of the patterns; each pattern is tried on what is left by those before."""
+    found = np.zeros(len(lines), np.bool_)
+    index, left = np.arange(len(lines)), lines
+    for pattern in own:
+        fits = left.str.contains(pattern).fill_null(False).to_numpy()
+        found[index[fits]] = True
+        index = index[~fits]
+        if not len(index):
+            break
+        left = lines.gather(index)
+    return found
+
+
+def _likeliest_first(lines: pl.Series, own: Sequence[str]) -> Sequence[str]:
+    """Return the patterns in the order of how many of a few lines they match, so that most lines meet one pattern only.
+
+    >>> _likeliest_first(pl.Series(["a", "b", "b"]), ["a", "b"])
+    ['b', 'a']
+    """
+    few = _as_short_texts(lines.gather_every(len(lines) // TASTED + 1))
+    if few is None or len(own) < 2:
+        return own
+    counts = {
+        pattern: len([1 for text in few if search(text)])
+        for pattern, search in zip(own, _searches(tuple(own)), strict=True)
+    }
+    return sorted(own, key=lambda pattern: -counts[pattern])
 
 
 def _hits_by_kind(lines: pl.Series) -> Bools:

@@ -79,3 +79,12 @@ def test_no_line_that_python_gets_keeps_it_busy(kind):
             began = time.thread_time()
             search(text)
             assert time.thread_time() - began < SECONDS, (pattern[:200], text[:60])
+
+
+@pytest.mark.parametrize("own", [("a$", "b", "^c"), ("^c", "b", "a$"), ("b",), (), ("x", "y")])
+def test_whatever_pattern_comes_first_the_same_lines_match(own):
+    texts = [*["a", "cb", "  c", "", None, "d", "\tba"] * FEW, "x" * (LONG + 1), "c"]
+    lines = pl.Series(texts, dtype=pl.String)
+    expected = [t is not None and any(re.search(p, s) for p in own for s in (t, t.lstrip(" \t"))) for t in texts]
+    assert hits(lines, own).tolist() == expected
+    assert hits(lines[:-2], own).tolist() == expected[:-2]
