@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 
@@ -62,13 +62,8 @@ def _words(names: bool) -> list[str]:
     return [*WORDS, *_DESCRIPTOR] if names else WORDS
 
 
-def _one_of(characters: Iterable[str]) -> str:
-    return f"[{''.join(sorted({re.escape(c) for c in characters}))}]"
-
-
-_BREAKS_OFF = f"(?i-u:{_one_of(c for word in _words(True) for c in word[:-1])}|IDENTIFIED)$"
-_GOES_ON = f"^(?i-u:{_one_of(c for word in _words(True) for c in word[1:])})"
-"""Lines whose last (first) character may be inside a keyword that a break has split. Rust syntax."""
+_PAIRS = sorted({word[at : at + 2].lower() for word in _words(True) for at in range(len(word) - 1)})
+"""Neighbours within a keyword: the characters above and below a break that has split one."""
 
 
 @cache
@@ -162,38 +157,43 @@ class Scanner:
     def _torn(self, frame: pl.DataFrame, near: pl.Series) -> Iterator[tuple[int, int, int, str]]:
         """Yield secrets whose keyword a break has split: `passw` at the end of a line of a usual width, `ord=...`
         below.
-
-        `near` holds the numbers of lines with a whole keyword. If neither line has one, some keyword must continue
-        behind the last character above, and one must continue with the first character below; none continues with a
-        digit, and most lines of traces begin with a digit.
         """
-        lines = frame["line"]
-        size = np.minimum(lines.str.len_bytes().to_numpy(), max(_WIDTHS) + 1)
-        at = np.flatnonzero(_IS_WIDTH[size] | lines.str.ends_with("IDENTIFIED").to_numpy())
-        at = at[at + 1 < len(lines)]
-        if not len(at):
-            return
-        open_ = lines.gather(at + 1).str.contains(_GOES_ON).to_numpy()
-        open_ &= lines.gather(at).str.contains(_BREAKS_OFF).to_numpy()
-        if len(near):
-            numbers, whole = frame["line_no"].to_numpy(), near.to_numpy()
-            open_ |= np.isin(numbers[at], whole) | np.isin(numbers[at + 1], whole)
-        at = at[open_]
-        if not len(at):
-            return
-        text, below = pl.col("line"), pl.col("below")
-        cut = frame.select_seq("line_no", "line")[at].with_columns_seq(below=lines.gather(at + 1))
-        glue = pl.when(text.str.ends_with("IDENTIFIED")).then(pl.lit(" ")).otherwise(pl.lit(""))
-        seam = pl.concat_str(text.str.slice(-_KEYWORD), glue, below.str.slice(0, _KEYWORD))
-        cut = where(cut, below != "").with_columns_seq(seam=seam, glue=glue)
-        cut = where(cut, cut["seam"].str.contains_any(self._words, ascii_case_insensitive=True))
-        for number, line, next_line, _, blank in cut.iter_rows():
+        for number, line, next_line, _, blank in self._seams(frame, near).iter_rows():
             if _begins_alike(line, next_line) or _ROW.match(next_line):
                 continue
             behind = len(line) + len(blank)
             for begin, end, kind in spans(f"{line}{blank}{next_line}", names=self.names):
                 if end > behind:
                     yield int(number) + 1, max(begin - behind, 0), end - behind, kind
+
+    def _seams(self, frame: pl.DataFrame, near: pl.Series) -> pl.DataFrame:
+        """Return the lines at whose end a break may have split a keyword, with the line below, the seam and its blank.
+
+        `near` holds the numbers of lines with a whole keyword. If neither line has one, the last character above and the
+        first below must be neighbours in a keyword, which leaves hardly any line of a trace.
+        """
+        lines = frame["line"]
+        size = np.minimum(lines.str.len_bytes().to_numpy(), max(_WIDTHS) + 1)
+        identified = lines.str.ends_with("IDENTIFIED").to_numpy()
+        at = np.flatnonzero(_IS_WIDTH[size] | identified)
+        at = at[at + 1 < len(lines)]
+        if not len(at):
+            return frame.clear()
+        above = lines.gather(at).str.tail(1).scatter(np.flatnonzero(identified[at]), " ")
+        pairs = (above + lines.gather(at + 1).str.head(1)).str.to_lowercase()
+        open_ = pairs.is_in(_PAIRS).to_numpy()
+        if len(near):
+            numbers, whole = frame["line_no"].to_numpy(), near.to_numpy()
+            open_ |= np.isin(numbers[at], whole) | np.isin(numbers[at + 1], whole)
+        at = at[open_]
+        if not len(at):
+            return frame.clear()
+        text, below = pl.col("line"), pl.col("below")
+        cut = frame.select_seq("line_no", "line")[at].with_columns_seq(below=lines.gather(at + 1))
+        glue = pl.when(text.str.ends_with("IDENTIFIED")).then(pl.lit(" ")).otherwise(pl.lit(""))
+        seam = pl.concat_str(text.str.slice(-_KEYWORD), glue, below.str.slice(0, _KEYWORD))
+        cut = where(cut, below != "").with_columns_seq(seam=seam, glue=glue)
+        return where(cut, cut["seam"].str.contains_any(self._words, ascii_case_insensitive=True))
 
     def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, pl.Series]:
         """Return the lines that Python must search, the numbers of rows of dumps, and the numbers of lines that passed

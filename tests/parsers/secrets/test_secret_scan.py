@@ -281,9 +281,14 @@ def test_halves_of_a_keyword_in_lines_that_nobody_broke_are_none():
 def test_wherever_a_break_tears_a_keyword_both_sides_are_looked_at():
     torn = [(word[:at], word[at:]) for word in secret_scan._words(True) for at in range(1, len(word))]
     torn = [(above, below) for above, below in torn if above == above.rstrip()]  # trailing blanks are removed
+    # Behind this word the break itself stands for one blank, so a second one is no place for it.
+    torn = [(above, below) for above, below in torn if above != "identified" or below[0] != " "]
     both = pl.DataFrame(torn, schema=["above", "below"], orient="row")
+    scanner = secret_scan.Scanner()
+    none = pl.Series("line_no", [], dtype=pl.Int64)
     for case in (both, both.select(pl.all().str.to_uppercase())):
-        assert case["above"].str.contains(secret_scan._BREAKS_OFF).all()
-        assert case["below"].str.contains(secret_scan._GOES_ON).all()
-    assert not pl.Series(["16:20:01 3"]).str.contains(secret_scan._BREAKS_OFF).any()
-    assert not pl.Series(["16:20:01 7"]).str.contains(secret_scan._GOES_ON).any()
+        lines = [line for above, below in case.iter_rows() for line in (above.rjust(80, "."), f"{below}=t1ger99")]
+        frame = pl.DataFrame({"line_no": range(len(lines)), "line": lines})
+        assert scanner._seams(frame, none)["line_no"].to_list() == list(range(0, len(lines), 2))
+    quiet = pl.DataFrame({"line_no": [7, 8], "line": ["16:20:01 3".rjust(80), "22626/1: read"]})
+    assert scanner._seams(quiet, none).is_empty()
