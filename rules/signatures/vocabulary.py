@@ -73,7 +73,7 @@ def vocabulary() -> Vocabulary:
 
 
 def _counted() -> Vocabulary:
-    layers = sorted({one.layer for one in mechanisms().values() if one.unnamed})
+    layers: list[str] = sorted({one.layer for one in mechanisms().values() if one.unnamed})
     held: Counter[tuple[str, str]] = Counter()
     everywhere: Counter[str] = Counter()
     entries: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def _counted() -> Vocabulary:
         if n < ENTRIES:
             continue
         usual = FEW * (n + 0.5) / (total + 1)
-        of_layers = {}
+        of_layers: dict[str, float] = {}
         for layer in layers:
             inside = (held[word, layer] + usual) / (entries[layer] + FEW)
             outside = (n - held[word, layer] + usual) / (total - entries[layer] + FEW)

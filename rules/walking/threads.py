@@ -78,14 +78,14 @@ def batches(
     of_pid = sizes.group_by("pid", maintain_order=True).agg(
         pl.col("n").sum(), pl.col("first").min(), pl.col("last").max()
     )
-    divided = of_pid.filter(pl.col("n") > most)["pid"].to_list() if split is not None else []
-    for pid in divided:
-        one = pl.col("pid").eq_missing(pl.lit(pid, sizes.schema["pid"]))
-        for group, first, last in _packed(sizes.filter(one).select(split, "n", "first", "last").rows(), most):
-            yield one & among(split, group) & pl.col("line_no").is_between(first, last)
-    wholes = of_pid.filter(pl.col("n") <= most) if split is not None else of_pid
+    if split is not None:
+        for pid in of_pid.filter(pl.col("n") > most)["pid"].to_list():
+            one = pl.col("pid").eq_missing(pl.lit(pid, sizes.schema["pid"]))
+            for group, first, last in _packed(sizes.filter(one).select(split, "n", "first", "last").rows(), most):
+                yield one & among(split, group) & pl.col("line_no").is_between(first, last)
+        of_pid = of_pid.filter(pl.col("n") <= most)
     # Line ranges let whole runs of rows be skipped where processes come and go.
-    for group, first, last in _packed(wholes.rows(), most):
+    for group, first, last in _packed(of_pid.rows(), most):
         yield among("pid", group) & pl.col("line_no").is_between(first, last)
 
 
