@@ -554,6 +554,9 @@ FIRST_SHOWN = 7
 WITHIN_BOUNDS = "within its bounds"
 """What is said of an observation that is `normal`."""
 
+LINE = "line"
+"""Kind of an observation that only quotes a line: it is `normal`, and has no bounds."""
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -589,6 +592,11 @@ class Observation:
     idle_reason: str | None
     citations: tuple[Citation, ...]
     names: tuple[SiteName, ...] = ()
+
+    @property
+    def remark(self) -> str | None:
+        """Return what is said behind the headline: what the subject stands for, or that the figure is usual."""
+        return None if self.kind == LINE else WITHIN_BOUNDS if self.normal else self.means
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from incidents.content import cited_words
 from incidents.drawing import small_pictures
 from incidents.drawing.small_pictures import Picture
+from rules.model import LINE
 from rules.writing.figures import figure
 from rules.writing.messages import duration
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 NEAR = 0.02
 """Maximum difference, relative to it, between a share and the percentage that the sentence says for it."""
 
-UNMEASURED = ("setting", "course")
+UNMEASURED = ("setting", "course", LINE)
 """Kinds whose value and share only rank them: a setting is as it is written, a course is a story."""
 
 _PERCENT = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?%")
@@ -93,7 +94,7 @@ def observation(raw: Mapping[str, Any], cited: list[Citation]) -> Observation:
         reason=str(raw.get("idle_reason") or ""),
         magnitude=magnitude(value, unit) if kind not in UNMEASURED else "",
         small=kind if kind in UNMEASURED else _small(value, unit, name, int(raw.get("n") or 0), part),
-        compared=_compared(against, bool(raw.get("normal"))),
+        compared=_compared(against, bool(raw.get("normal")) and kind != LINE),
         picture=_picture(raw, value, unit, kind, part),
         citations=cited,
         names=tuple(raw.get("names") or ()),

@@ -17,6 +17,7 @@ from typing import Any
 from rules.case.case import Case
 from rules.case.site_names import named, usable
 from rules.derived.observations import MOST_ASKS
+from rules.judging.quoting import quoted_lines
 from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity, SiteName
 from rules.observers.observer import CONTEXT, FELT_S, KEPT, MOST_LINES
 
@@ -75,6 +76,9 @@ def observed(case: Case, cite: Cite) -> Observed:
     first = ranked(together(outstanding, excess_s), excess_s)
     busy = [r for r in first if not r["idle"]]
     fill = within_bounds([r for r in cited if r["normal"]])[: max(0, FIRST_SHOWN - len(busy))]
+    lines = quoted_lines(case, cite, [*busy, *fill], FIRST_SHOWN - len(busy) - len(fill))
+    _give_keys(case, lines)
+    fill += lines
     names, kept = usable(case.spec.names), dict[str, dict[str, Any]]()
     for row in [*busy, *fill, *(r for r in first if r["idle"])]:
         kept.setdefault(row["key"], row)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape as _escape
 
-from rules.model import FIRST_SHOWN, LABELS, WITHIN_BOUNDS, Citation, Finding, Report
+from rules.model import FIRST_SHOWN, LABELS, Citation, Finding, Report
 from rules.reporting.terminal import MOST_QUOTED, days_words
 
 STYLE = """
@@ -84,7 +84,7 @@ def _observations(made: Report) -> Iterable[str]:
         return
     yield "<h2>What the evidence shows</h2><ol>"
     for o in shown:
-        words = WITHIN_BOUNDS if o.normal else o.means
+        words = o.remark
         means = f" <span class=meta>{escape(words)}</span>" if words else ""
         yield f"<li><strong>{escape(o.headline)}</strong>{' on ' + escape(o.host) if o.host else ''}{means}"
         yield from _citations(o.citations)

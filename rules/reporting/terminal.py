@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rules.case.case import Case
-from rules.model import FIRST_SHOWN, LABELS, WITHIN_BOUNDS, Citation, Finding, NotEvaluable, Report
+from rules.model import FIRST_SHOWN, LABELS, Citation, Finding, NotEvaluable, Report
 from rules.writing.rule import Rule
 
 WIDTH = 100
@@ -92,7 +92,7 @@ def _observations(made: Report) -> Iterable[str]:
         yield "What the evidence shows"
     for o in shown:
         host = f" on {o.host}" if o.host else ""
-        words = WITHIN_BOUNDS if o.normal else o.means
+        words = o.remark
         yield from _wrapped(f"{o.rank}. {o.headline}{host}{f' ({words})' if words else ''}", "  ")
         for c in o.citations[:1]:
             yield from (f"   {line}" for line in _quoted(c))

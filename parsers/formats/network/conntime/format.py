@@ -126,7 +126,7 @@ BARRED = rf"^{_PIECE}(?:\|{_PIECE})+$"
 _BARRED = re.compile(BARRED)
 
 TIME_WORDS = r"(?i)elapsed|connect|time|login|logon|dauer|zeit|temps|durée|tiempo|response|latency|duration|abgelaufen"
-NO_TIME = r"(?i)time[-_ ]?out|\bcount\b|\((?:%|[\u00b5\u03bcu]s)\)|\((?:in )?m(?:illi|icro)s|\\|%|^[a-z_]+(?:\.[a-z_]+)+$|_(?:sum|max|runtime)$"
+NO_TIME = r"(?i)time[-_ ]?out|\bcreation\b|\bcount\b|\((?:%|[\u00b5\u03bcu]s)\)|\((?:in )?m(?:illi|icro)s|\\|%|^[a-z_]+(?:\.[a-z_]+)+$|_(?:sum|max|runtime)$"
 """Words of settings, counts and shares; figures whose name tells another unit, or is that of a counter (`\\\\host\\object\\counter`, `se.name`)."""
 BANNER = (
     r"TNS Ping Utility for ([^:]*): Version ([0-9.]*)"
