@@ -70,9 +70,10 @@ async def _page(scope: Any, receive: Any, send: Any) -> None:
 
 async def _life(receive: Any, send: Any) -> None:
     """Watch the database from the server's start to its end."""
-    from incidents.storage import pulse
+    from incidents.storage import keeper, pulse
 
     await receive()
+    keeper.start(holds_for_s=keeper.IDLE_S)
     watching = asyncio.create_task(pulse.watch())
     await send({"type": "lifespan.startup.complete"})
     await receive()

@@ -28,8 +28,9 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from config import embedded
+from incidents.errors import StoreAway, StoreError
 from incidents.models.site.backup import Backup
-from incidents.storage import seals, tombstones
+from incidents.storage import objects, seals, store, tombstones
 
 MANIFEST = "manifest.json"
 DUMP = "database.dump"
@@ -89,9 +90,11 @@ def make(folder: Path, go_on: Callable[[], None] = lambda: None) -> list[Entry]:
         )
         entries = [Entry(DUMP, (folder / DUMP).stat().st_size, _digest(folder / DUMP))]
         try:
-            entries += [_copy(source, folder, name, go_on) for source, name in _evidence(settings.EVIDENCE_ROOT)]
-        except FileNotFoundError:
-            shutil.rmtree(folder / EVIDENCE)
+            entries += [_copy(source, folder, name, go_on) for source, name in _held()]
+        except StoreAway as away:
+            raise BackupError(str(away)) from away
+        except (FileNotFoundError, StoreError):
+            shutil.rmtree(folder / EVIDENCE, ignore_errors=True)
             continue
         break
     else:
@@ -182,6 +185,13 @@ def restore(folder: Path, replace: bool = False) -> list[Entry]:
     return entries
 
 
+def _held() -> Iterator[tuple[Path, str]]:
+    """Yield each file to back up, from the evidence folder or by way of copies of what an object store holds."""
+    if objects.on():
+        return ((source, str(Path(EVIDENCE, name))) for source, name in store.evidence())
+    return _evidence(settings.EVIDENCE_ROOT)
+
+
 def _evidence(root: Path) -> Iterator[tuple[Path, str]]:
     """Yield each file to back up, a reading's manifest before the tables that it lists.
 
@@ -212,7 +222,11 @@ def _require_space(folder: Path) -> None:
     On the disk of the evidence itself, uploads still find the space that is kept free for them.
     """
     root: Path = settings.EVIDENCE_ROOT
-    needed = sum(source.stat().st_size for source, _ in _evidence(root) if source.exists())
+    needed = (
+        store.evidence_bytes()
+        if objects.on()
+        else sum(source.stat().st_size for source, _ in _evidence(root) if source.exists())
+    )
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
         needed += int(cursor.fetchone()[0])

@@ -26,6 +26,18 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 EXHIBIT_VAR = env_path("EXHIBIT_VAR", BASE_DIR / "var")
 # Folder of originals and tables. Files of one room may be large: put this on the big disk.
 EVIDENCE_ROOT = env_path("EXHIBIT_EVIDENCE_ROOT", EXHIBIT_VAR / "evidence")
+# Address of an object store with an S3 interface that holds what lies in EVIDENCE_ROOT otherwise, s3://bucket/prefix;
+# the folder is then this host's own and has copies. Its endpoint and keys have the names that other tools know;
+# without keys the library asks the machine for its role.
+EXHIBIT_STORE = env_str("EXHIBIT_STORE").rstrip("/")
+if EXHIBIT_STORE and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.-]+)*", EXHIBIT_STORE):
+    raise ImproperlyConfigured(f"EXHIBIT_STORE={EXHIBIT_STORE!r}: an address like s3://bucket/prefix is needed")
+AWS_ENDPOINT_URL = env_str("AWS_ENDPOINT_URL").rstrip("/")
+AWS_REGION = env_str("AWS_REGION")
+AWS_ACCESS_KEY_ID = env_secret("AWS_ACCESS_KEY_ID")
+AWS_SECRET_ACCESS_KEY = env_secret("AWS_SECRET_ACCESS_KEY")
+# How many bytes of copies a host keeps; those unused for longest go first, and never what is in use.
+EXHIBIT_COPIES_BYTES = env_int("EXHIBIT_COPIES_BYTES", 100 * 2**30, minimum=0)
 # Folder where files of ordinary forms above 2.5 MB are spooled; large uploads never are (incidents/doors/uploads.py).
 FILE_UPLOAD_TEMP_DIR = EXHIBIT_VAR / "tmp"
 STATIC_ROOT = EXHIBIT_VAR / "static"

@@ -112,3 +112,10 @@ class FactorNeeded(Refused):
 
 class StoreError(IncidentError):
     """The evidence folder could not be read or written at this moment."""
+
+
+STORE_WORDS = "The evidence cannot be read or stored just now. What the room holds is safe; try again in a moment."
+
+
+class StoreAway(StoreError):
+    """The object store cannot serve at this moment. A job that meets this waits and goes on by itself."""

@@ -5,22 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from celery import current_app, shared_task
-from celery.signals import task_postrun, worker_process_init
+from celery.signals import task_postrun, worker_process_init, worker_ready
 from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
 
-from incidents.errors import IncidentError, StoreError
+from incidents.errors import IncidentError, StoreAway, StoreError
 from incidents.models.evidence.artifact import Artifact
 from incidents.models.evidence.reading import Reading, ReadingState
 from incidents.models.evidence.upload import Upload
 from incidents.models.people.access_token import IdempotencyKey
 from incidents.models.room.job import ATTEMPTS, Job, JobKind, JobState, LeaseLost, Queue
 from incidents.models.site.policy_report import PolicyReport
-from incidents.storage import devices, live, meters, store
+from incidents.storage import devices, keeper, live, meters, store
 from incidents.storage.database import AWAY
 from incidents.work import (
     analysis,
@@ -41,6 +42,7 @@ from parsers.reader import ReaderFault
 log = structlog.get_logger(__name__)
 
 ABANDONED_S = 24 * 3600  # seconds after which an unfinished upload is removed
+PURGED_AGAIN = timedelta(hours=1)
 MAILS = "mails"  # not a job queue: its rows are the notifications
 HOOKS = "hooks"
 CHORES = "chores"
@@ -66,12 +68,24 @@ _FAIL: dict[str, Callable[[Job, str], None]] = {
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def warm(**_: object) -> None:
-    """Start the reading or judging process together with the worker that needs it, so that no job waits for it."""
+    """Start what a worker needs beside it: the process that reads or judges, so that no job waits for it, and the
+    keeper.
+    """
+    keeper.start()
     queues = set(current_app.amqp.queues.consume_from)
     if {Queue.SMALL, Queue.LARGE} & queues:
         ingest.warm()
     if Queue.JUDGE in queues:
         analysis.warm()
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]  # as above
+def keep_copies(sender: Any, **_: object) -> None:
+    """Start the keeper where threads do the work; a process that forks would hand a half-done thread to its
+    children.
+    """
+    if sender.pool.__module__ != "celery.concurrency.prefork":
+        keeper.start()
 
 
 @task_postrun.connect  # type: ignore[untyped-decorator]  # as above
@@ -134,6 +148,8 @@ def work(queue: str) -> None:
         _DEEDS[job.kind](job)
     except LeaseLost:
         log.warning("job.lease_lost", job=job.pk)
+    except StoreAway as error:
+        _wait(job, f"{str(error)[:1].upper()}{str(error)[1:]}, so this waits. Nothing is lost: it goes on by itself.")
     except StoreError as error:
         _again_or_fail(job, str(error))
     except IncidentError as error:
@@ -148,6 +164,8 @@ def work(queue: str) -> None:
     except Exception as error:  # recorded, shown in the room with "try again"
         log.exception("job.failed", job=job.pk)
         _fail(job, OUR_FAULT.format(error=type(error).__name__))
+    finally:
+        store.let_go_of_copies()
     _measure(job, time.monotonic() - begun)
     arrivals.tell_what_changed()
     closing.close_what_waits()
@@ -184,9 +202,13 @@ def sweep() -> None:
         hint_hooks()
     if mails.waiting():
         hint(MAILS)
-    for artifact in Artifact.objects.filter(purged_at__gt=timezone.now() - timedelta(hours=1)):
-        store.purge(artifact)  # again: the process that purged it may have died after its commit
-    _forget()
+    try:
+        # Again: the process that purged it may have died after its commit, or the object store was away.
+        for artifact in Artifact.objects.filter(purged_at__gt=timezone.now() - PURGED_AGAIN):
+            store.purge(artifact)
+        _forget()
+    except StoreAway as error:
+        log.warning("sweep.store_away", error=str(error))
 
 
 @shared_task(name="incidents.tasks.delete_rooms")  # type: ignore[untyped-decorator]  # Celery has no types
@@ -215,6 +237,18 @@ def _forget() -> None:
     bundling.forget_old()
     Upload.objects.filter(created_at__lt=now - timedelta(days=7)).delete()
     IdempotencyKey.objects.filter(expires_at__lt=now).delete()
+
+
+def _wait(job: Job, cause: str) -> None:
+    """Let a job wait for the object store, however long it is away."""
+    log.warning("job.store_away", job=job.pk, cause=cause)
+    try:
+        if job.kind == JobKind.INGEST:
+            ingest.wait(job, cause)
+        else:
+            job.give_way(job.queue, ingest.SPACE_AGAIN, cause)
+    except LeaseLost:
+        log.warning("job.lease_lost", job=job.pk)
 
 
 def _again_or_fail(job: Job, cause: str) -> None:

@@ -14,7 +14,7 @@ from incidents import tasks
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
 from incidents.content.visible import visible_name
-from incidents.errors import AlreadyHere, Refused
+from incidents.errors import AlreadyHere, OverQuota, Refused
 from incidents.models.evidence.artifact import Artifact, ArtifactState, CorrectedField, Correction, Way
 from incidents.models.room.incident import RoomCounter
 from incidents.models.room.job import Job, JobState, Queue
@@ -46,6 +46,15 @@ def receive(room: Room, incoming: store.Incoming, name: str, way: str, said: Sai
     if incoming.size == 0:
         raise Refused("The file is empty. Nothing was stored.")
     words = checked(said or {})
+    incoming.send_ahead(room.incident.pk)
+    try:
+        return _received(room, incoming, name, way, words)
+    except OverQuota:
+        incoming.take_back(room.incident.pk)
+        raise
+
+
+def _received(room: Room, incoming: store.Incoming, name: str, way: str, words: Said) -> Artifact:
     with deed(room, Right.UPLOAD) as doing:
         incident = doing.incident
         same = incident.artifacts.filter(sha256=incoming.sha256).exclude(state=ArtifactState.PURGED).first()

@@ -18,11 +18,13 @@ from django.db import connection
 from django.db.models import Count, Min, Q, Sum
 from django.utils import timezone
 
+from incidents.errors import StoreError
 from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.room.incident import Incident
 from incidents.models.room.job import Job, JobState, Queue
 from incidents.models.site.backup import Backup, BackupState
 from incidents.models.site.deletion import OPEN, RoomDeletion
+from incidents.storage import copies, objects
 
 LATELY = timedelta(days=1)
 SLOW_S = 120.0
@@ -95,6 +97,17 @@ class Disk:
 
 
 @dataclass(frozen=True)
+class ObjectStore:
+    """The object store as this process reaches it, and the copies on this host; `fault` is empty if it serves."""
+
+    address: str
+    fault: str
+    copies: int
+    copies_bytes: int
+    copies_most: int
+
+
+@dataclass(frozen=True)
 class Backups:
     """The last complete backup, the latest of all (newest first), and the plan: how often, when next, where, how many.
 
@@ -164,6 +177,7 @@ class Site:
     backups: Backups
     people: dict[str, int]
     leaving: list[Leaving]
+    objects: ObjectStore | None
 
     @property
     def faults(self) -> list[str]:
@@ -178,6 +192,8 @@ class Site:
             for queue in self.queues
             if queue.slow and queue.oldest_s is not None
         ]
+        if self.objects and self.objects.fault:
+            said.append(f"Storage: {self.objects.fault}. Uploads are refused and work waits until it serves again.")
         said += [
             f"The disk of {disk.path} is nearly full: uploads are refused, or soon will be."
             for disk in self.disks
@@ -197,7 +213,19 @@ class Site:
 
 
 def look() -> Site:
-    return Site(parts(), queues(), disks(), backups(), people(), leaving())
+    return Site(parts(), queues(), disks(), backups(), people(), leaving(), object_store())
+
+
+def object_store() -> ObjectStore | None:
+    """Return whether the object store serves this process, and the copies on its host; None where there is none."""
+    if not objects.on():
+        return None
+    fault = ""
+    try:
+        objects.require()
+    except StoreError as error:
+        fault = str(error)
+    return ObjectStore(settings.EXHIBIT_STORE, fault, *copies.usage(), settings.EXHIBIT_COPIES_BYTES)
 
 
 def parts() -> list[PartRow]:

@@ -137,7 +137,8 @@ def _folder(case: Case, cache: Path, lane: Lane, artifact: int) -> Path:
     spec = next(a for a in case.spec.artifacts if a.id == artifact)
     own = [s for s in case.stretches if s.artifact == artifact]
     counted = [b["tables"].get(lane.table) for b in case.manifests[artifact]["batches"]]
-    depends = (VERSION, lane.rows, lane.keys, lane.fields, spec.sha256, spec.reading, counted, own)
+    reading = Path(spec.reading).name if spec.reading else None  # its number: each host may have a folder of its own
+    depends = (VERSION, lane.rows, lane.keys, lane.fields, artifact, spec.sha256, reading, counted, own)
     return cache / "overview" / hashlib.sha256(repr(depends).encode()).hexdigest()[:32]
 
 

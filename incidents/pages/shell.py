@@ -23,7 +23,7 @@ from incidents import access
 from incidents.access import Right, Room
 from incidents.content import problems
 from incidents.content.moments import zone_of
-from incidents.errors import FactorNeeded, NotAMember, Refused, WrongSecret
+from incidents.errors import STORE_WORDS, FactorNeeded, NotAMember, Refused, StoreError, WrongSecret
 from incidents.models.evidence.artifact import ArtifactState
 from incidents.storage import devices
 from incidents.storage.database import AWAY, no_text
@@ -133,6 +133,9 @@ def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> Htt
         answer = refusal(request, refused)
     except DataError as error:
         answer = refusal(request, no_text(error))
+    except StoreError as error:
+        log.warning("views.store", path=request.path, error=str(error))
+        answer = refusal(request, Refused(STORE_WORDS, 503))
     except (TablesTooLarge, TablesBusy) as error:
         log.warning("views.tables", path=request.path, error=str(error))
         words = TOO_MUCH_WORDS if isinstance(error, TablesTooLarge) else BUSY_WORDS

@@ -1,4 +1,8 @@
-"""The evidence folder: originals and tables. Only this module builds its paths, never from names typed by people.
+"""The door to originals and tables. Only this module builds their paths, never from names typed by people.
+
+They lie in the evidence folder. Where an object store holds them, the folder has copies: `bring_...` sees to it that
+what it is asked for is here, `send_...` gives the store what was made here, and without an object store both have
+nothing to do.
 
 <EVIDENCE_ROOT>/<room id>/<sha256>                         originals
 <EVIDENCE_ROOT>/<room id>/<artifact>/<reading>/            tables of one reading
@@ -6,6 +10,8 @@
 <EVIDENCE_ROOT>/<room id>/cache/                           derived tables
 <EVIDENCE_ROOT>/incoming/<id>                              uploads under way
 <EVIDENCE_ROOT>/quarantine/<id>                            files from upload links, until a member takes them in
+<EVIDENCE_ROOT>/copies/                                    what the object store holds of these
+(incidents/storage/copies.py)
 """
 
 from __future__ import annotations
@@ -30,11 +36,15 @@ from incidents.errors import NoSpace, Refused, StoreError, TooLarge
 from incidents.models.evidence.artifact import Artifact, ArtifactState
 from incidents.models.evidence.reading import Reading, ReadingState
 from incidents.models.room.incident import RoomCounter
+from incidents.storage import copies, objects
 
 if TYPE_CHECKING:
     from parsers.lines import LineReader
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+MANIFEST = "manifest.json"
+SENT = ("derived", "overview")
+"""Folders of a room's cache that other hosts need."""
 # Bytes of a long upload after which the free space is checked again.
 _LOOK_EVERY = 16 * 2**20
 WITHOUT_ORIGINAL = (
@@ -60,8 +70,74 @@ def original(artifact: Artifact) -> Path:
     return _original(artifact.incident_id, artifact.sha256)
 
 
+def bring_original(artifact: Artifact) -> Path:
+    """Return the original's place, with its bytes there. Raises `StoreError` if the object store does not give them."""
+    path = original(artifact)
+    if objects.on():
+        copies.bring_file(path, artifact.sha256)
+    return path
+
+
 def reading_dir(reading: Reading) -> Path:
     return _room(reading.artifact.incident_id) / str(int(reading.artifact.number)) / str(int(reading.number))
+
+
+def bring_reading(reading: Reading) -> Path:
+    """Return the folder of a reading, with what its row names there; a running one is as its worker sent it last."""
+    folder = reading_dir(reading)
+    if objects.on():
+        copies.hold(folder)
+        if reading.stored:
+            copies.bring_folder(folder, reading.stored, last=MANIFEST)
+    return folder
+
+
+def send_reading(reading: Reading) -> str:
+    """Give the object store what the manifest of a reading counts; return what its row is to name (`Reading.stored`).
+
+    May be called while the reading is written: files of batches that the manifest does not count yet are left out.
+    Without an object store there is nothing to name.
+    """
+    if not objects.on():
+        return ""
+    from parsers.tables import parquet  # loads PyArrow, as below
+
+    folder = reading_dir(reading)
+    last = max((batch["batch"] for batch in (parquet.load_manifest(folder) or {}).get("batches", ())), default=0)
+    names = []
+    for file in folder.rglob("*") if folder.exists() else ():
+        counted = not file.stem.isdecimal() or int(file.stem) <= last
+        if file.is_file() and counted and file.suffix != ".new":
+            names.append(file.relative_to(folder).as_posix())
+    with _plain_faults():
+        return copies.send_folder(folder, names)
+
+
+def send_tables(incident_id: int, number: int) -> str:
+    """Give the object store what `place_table` wrote of an artifact, as `send_reading` does."""
+    return send_reading(Reading(artifact=Artifact(incident_id=incident_id, number=number), number=1))
+
+
+def bring_case(incident_id: int, readings: Iterable[tuple[Artifact, int | None]], originals: bool) -> None:
+    """See to it that the tables of a room's artifacts are here, by number of reading; if asked the originals too."""
+    if not objects.on():
+        return
+    stored = {
+        (artifact_id, number): name
+        for artifact_id, number, name in Reading.objects.filter(artifact__incident=incident_id).values_list(
+            "artifact_id", "number", "stored"
+        )
+    }
+    for artifact, number in readings:
+        if number is not None:
+            bring_reading(Reading(artifact=artifact, number=number, stored=stored.get((artifact.pk, number), "")))
+        if originals and artifact.has_original:
+            bring_original(artifact)
+
+
+def let_go_of_copies(older_than_s: float = 0.0) -> None:
+    """Let copies be removed that this process did not ask for within `older_than_s`: after a job all of them."""
+    copies.let_go(older_than_s)
 
 
 def shown_reading(artifact: Artifact) -> Reading | None:
@@ -80,10 +156,10 @@ def lines_of(artifact: Artifact) -> LineReader | None:
     from parsers.lines import LineReader  # loads PyArrow, which must not be loaded in a process that forks
 
     reading = shown_reading(artifact)
-    if reading is None or artifact.purged or not (folder := reading_dir(reading)).exists():
+    if reading is None or artifact.purged or not (folder := bring_reading(reading)).exists():
         return None
     try:
-        return LineReader(original(artifact), folder)
+        return LineReader(bring_original(artifact), folder)
     except FileNotFoundError:  # the reading has begun, but no batch is written yet
         return None
 
@@ -93,10 +169,21 @@ def bundle_path(incident_id: int, id: uuid.UUID) -> Path:
     return _room(incident_id) / "bundles" / str(uuid.UUID(str(id)))
 
 
+def bring_bundle(incident_id: int, id: uuid.UUID, sha256: str | None = None) -> Path:
+    """Return a bundle's place, with its bytes there; `sha256` is checked if it is known."""
+    path = bundle_path(incident_id, id)
+    if objects.on():
+        copies.bring_file(path, sha256)
+    return path
+
+
 def drop_bundle(incident_id: int, id: uuid.UUID) -> None:
     """Remove a bundle, finished or partly written. Can be repeated."""
     with _plain_faults():
         path = bundle_path(incident_id, id)
+        if objects.on():
+            objects.drop([copies.unit_of(path)])
+            copies.forget(path)
         for left in path.parent.glob(f"{path.name}*") if path.parent.is_dir() else ():
             left.unlink(missing_ok=True)
 
@@ -110,6 +197,8 @@ def keep_bundle(incoming: Incoming, incident_id: int, id: uuid.UUID) -> None:
         with suppress(FileExistsError):
             os.link(incoming.path, target)
         _fsync_folder(target.parent)
+        if objects.on():
+            copies.send_file(target, target)
 
 
 @contextmanager
@@ -126,6 +215,8 @@ def bundle_in_the_making(incident_id: int, id: uuid.UUID) -> Iterator[tuple[Bina
                 os.fsync(made.fileno())
             os.replace(whole, target)
             _fsync_folder(target.parent)
+            if objects.on():
+                copies.send_file(target, target)
         finally:
             body.unlink(missing_ok=True)
             whole.unlink(missing_ok=True)
@@ -164,8 +255,34 @@ def place_table(incident_id: int, number: int, table: str | None, batch: str, pi
         os.replace(fresh, target)
 
 
-def cache_dir(incident_id: int) -> Path:
+def _cache(incident_id: int) -> Path:
     return _room(incident_id) / "cache"
+
+
+def cache_dir(incident_id: int) -> Path:
+    """Return the folder of a room's derived tables, with those of its last judgement there."""
+    folder = _cache(incident_id)
+    if objects.on():
+        copies.hold(folder)
+        stored = RoomCounter.objects.filter(incident_id=incident_id).values_list("cache_stored", flat=True).first()
+        if stored:
+            copies.bring_folder(folder, stored)
+    return folder
+
+
+def send_cache(incident_id: int) -> str:
+    """Give the object store the tables of a judgement that pages draw; return what the row names (`cache_stored`).
+
+    Results of single rules stay on this host: they are many and small, and the next judgement makes them again.
+    """
+    if not objects.on():
+        return ""
+    folder = _cache(incident_id)
+    with _plain_faults():
+        files = [file for name in SENT for file in (folder / name).rglob("*")]
+        return copies.send_folder(
+            folder, [file.relative_to(folder).as_posix() for file in files if file.is_file() and file.suffix != ".new"]
+        )
 
 
 def open_original(artifact: Artifact) -> BinaryIO:
@@ -176,7 +293,7 @@ def open_original(artifact: Artifact) -> BinaryIO:
     if not artifact.has_original:
         raise Refused(WITHOUT_ORIGINAL, 410)
     try:
-        return original(artifact).open("rb")
+        return bring_original(artifact).open("rb")
     except OSError as error:
         raise StoreError(f"artifact {artifact.number}: {error.strerror}") from error
 
@@ -185,9 +302,10 @@ def open_original(artifact: Artifact) -> BinaryIO:
 def lock_reading(reading: Reading) -> Iterator[None]:
     """Lock the reading's folder exclusively. The kernel releases the lock when the process dies.
 
-    Raises `StoreError` if another process still writes there (a worker that was paused beyond its lease).
+    Raises `StoreError` if another process still writes there (a worker that was paused beyond its lease). With an
+    object store each host has a folder of its own, and only what the holder of the lease has sent counts.
     """
-    folder = reading_dir(reading)
+    folder = bring_reading(reading)  # what a worker on another host has done already
     folder.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:
         try:
@@ -201,6 +319,8 @@ def require_space(size: int) -> None:
     """Raise `NoSpace` if `size` more bytes would leave less than the minimum of free space."""
     folder = _root()
     folder.mkdir(parents=True, exist_ok=True)
+    if objects.on() and shutil.disk_usage(folder).free - size < settings.EXHIBIT_MIN_FREE_BYTES:
+        copies.trim(settings.EXHIBIT_COPIES_BYTES, settings.EXHIBIT_MIN_FREE_BYTES + size)
     if shutil.disk_usage(folder).free - size < settings.EXHIBIT_MIN_FREE_BYTES:
         raise NoSpace(
             "The server's disk for evidence is full. Nothing was stored; what the room holds is safe. "
@@ -263,6 +383,22 @@ class Incoming:
         text: str = self.digest.hexdigest()
         return text
 
+    def send_ahead(self, incident_id: int) -> None:
+        """Give the object store the bytes before `keep`, which runs under the room's lock and must not take long."""
+        if objects.on():
+            copies.send_file(_original(incident_id, self.sha256), self.path, named_by_content=True)
+
+    def take_back(self, incident_id: int) -> None:
+        """Remove from the object store what `send_ahead` gave it, unless the room holds the same content."""
+        if not objects.on():
+            return
+        with transaction.atomic():
+            RoomCounter.lock(incident_id)
+            held = Artifact.objects.filter(incident_id=incident_id, sha256=self.sha256)
+            if not held.exclude(state=ArtifactState.PURGED).exists():
+                objects.drop([copies.unit_of(_original(incident_id, self.sha256))])
+                copies.forget(_original(incident_id, self.sha256))
+
     def keep(self, incident_id: int) -> None:
         """Store the bytes as an original, safely on disk. Can be repeated.
 
@@ -277,6 +413,7 @@ class Incoming:
                 os.link(self.path, target)
             _fsync_folder(target.parent)
             _fsync_folder(target.parent.parent)
+        self.send_ahead(incident_id)  # nothing to do, unless it was purged meanwhile
 
     def set_aside(self, id: uuid.UUID) -> None:
         """Store the bytes in quarantine, safely on disk. They also stay among the incoming files until `discard`."""
@@ -288,6 +425,8 @@ class Incoming:
             with suppress(FileExistsError):
                 os.link(self.path, target)
             _fsync_folder(target.parent)
+        if objects.on():
+            copies.send_file(target, target)
 
     def discard(self) -> None:
         self._file.close()
@@ -304,17 +443,30 @@ def out_of_quarantine(id: uuid.UUID) -> Incoming:
     with _plain_faults():
         target = incoming_path(fresh)
         target.parent.mkdir(parents=True, exist_ok=True)
+        if objects.on():
+            copies.bring_file(quarantine_path(id), None)  # whoever takes it in compares its hash
         os.link(quarantine_path(id), target)
         os.utime(target)  # with its old time `forget_incoming` would remove it
         return Incoming(fresh)
 
 
 def drop_quarantined(id: uuid.UUID) -> None:
-    quarantine_path(id).unlink(missing_ok=True)
+    path = quarantine_path(id)
+    if objects.on():
+        objects.drop([copies.unit_of(path)])
+        copies.forget(path)
+    path.unlink(missing_ok=True)
 
 
 def quarantined_ids(older_than_s: float) -> list[uuid.UUID]:
     """Return the ids of the files that have been in quarantine for longer than `older_than_s`."""
+    if objects.on():
+        before = time.time() - older_than_s
+        return [
+            uuid.UUID(stored.key.rpartition("/")[2])
+            for stored in objects.listed("quarantine")
+            if stored.modified.timestamp() < before
+        ]
     folder = _root() / "quarantine"
     old = time.time() - older_than_s
     # Linking a file changes its ctime, so the age counts from when it came into quarantine.
@@ -359,10 +511,23 @@ def purge(artifact: Artifact) -> None:
         RoomCounter.lock(artifact.incident_id)
         same = Artifact.objects.filter(incident_id=artifact.incident_id, sha256=artifact.sha256)
         if not same.exclude(state=ArtifactState.PURGED).exists():
+            if objects.on():
+                objects.drop([copies.unit_of(original(artifact))])
+                copies.forget(original(artifact))
             original(artifact).unlink(missing_ok=True)
-        for folder in (_room(artifact.incident_id) / str(int(artifact.number)), cache_dir(artifact.incident_id)):
-            if folder.exists():
-                shutil.rmtree(folder)
+        for folder in (_room(artifact.incident_id) / str(int(artifact.number)), _cache(artifact.incident_id)):
+            _drop_folder(folder)
+        if objects.on():
+            RoomCounter.objects.filter(incident_id=artifact.incident_id).update(cache_stored="")
+
+
+def _drop_folder(folder: Path) -> None:
+    """Remove a folder with all that it holds, here and from the object store."""
+    if objects.on():
+        objects.drop_folder(copies.unit_of(folder))
+        copies.forget(folder)
+    if folder.exists():
+        shutil.rmtree(folder)
 
 
 def drop_room(incident_id: int, uploads: Iterable[uuid.UUID] = (), quarantined: Iterable[uuid.UUID] = ()) -> None:
@@ -373,15 +538,107 @@ def drop_room(incident_id: int, uploads: Iterable[uuid.UUID] = (), quarantined: 
     with _plain_faults():
         for path in (*map(incoming_path, uploads), *map(quarantine_path, quarantined)):
             path.unlink(missing_ok=True)
-        if (folder := _room(incident_id)).exists():
-            shutil.rmtree(folder)
+            if objects.on():
+                objects.drop([copies.unit_of(path)])
+        _drop_folder(folder := _room(incident_id))
+        if folder.parent.exists():
             _fsync_folder(folder.parent)
+
+
+def forget_room(incident_id: int) -> None:
+    """Remove this host's copies of a room that is gone; those in use stay until the next call."""
+    folder = _room(incident_id)
+    units = [path for path in folder.iterdir() if path.is_file()]
+    units += [
+        path for parent in folder.iterdir() if parent.is_dir() and parent.name.isdecimal() for path in parent.iterdir()
+    ]
+    units += [*(folder / "bundles").glob("*"), _cache(incident_id)]
+    if all(copies.remove(path) for path in units):
+        shutil.rmtree(folder)
+
+
+def forget_artifact(artifact: Artifact) -> None:
+    """Remove this host's copies of a purged artifact, but not an original that another artifact of its room has."""
+    same = Artifact.objects.filter(incident_id=artifact.incident_id, sha256=artifact.sha256)
+    if original(artifact).exists() and not same.exclude(state=ArtifactState.PURGED).exists():
+        copies.remove(original(artifact))
+    folder = _room(artifact.incident_id) / str(int(artifact.number))
+    if folder.exists() and all(copies.remove(path) for path in folder.iterdir()):
+        shutil.rmtree(folder)
+
+
+def evidence() -> Iterator[tuple[Path, str]]:
+    """Yield each file that a backup holds, with its name there; brings one unit at a time where an object store has
+    them.
+
+    Raises `StoreError` where something was purged meanwhile.
+    """
+    for artifact in Artifact.objects.exclude(state=ArtifactState.PURGED).filter(has_original=True).iterator():
+        yield from _as_backed_up(bring_original(artifact))
+    for reading in Reading.objects.exclude(stored="").select_related("artifact").iterator():
+        folder = bring_reading(reading)
+        yield from _as_backed_up(folder / MANIFEST)
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and file != folder / MANIFEST and file.suffix != ".new":
+                yield from _as_backed_up(file)
+    for stored in list(objects.listed()):
+        if re.fullmatch(r"\d+/bundles/[^/]+|quarantine/[^/]+", stored.key):
+            path = _root() / stored.key
+            copies.bring_file(path, None)
+            yield from _as_backed_up(path)
+
+
+def _as_backed_up(file: Path) -> Iterator[tuple[Path, str]]:
+    yield file, file.relative_to(_root()).as_posix()
+    copies.let_go()
+
+
+def evidence_bytes() -> int:
+    """Return how many bytes the object store holds."""
+    return sum(stored.size for stored in objects.listed())
+
+
+def send_everything() -> int:
+    """Give the object store all that this host's folder has and the rows name; return how many units. Can be
+    repeated.
+    """
+    sent = 0
+    for artifact in Artifact.objects.exclude(state=ArtifactState.PURGED).filter(has_original=True).iterator():
+        if (path := original(artifact)).exists():
+            copies.send_file(path, path, named_by_content=True)
+            sent += 1
+    for reading in Reading.objects.exclude(state=ReadingState.REPLACED).select_related("artifact").iterator():
+        if (reading_dir(reading) / MANIFEST).exists():
+            Reading.objects.filter(pk=reading.pk).update(stored=send_reading(reading))
+            sent += 1
+    for number in RoomCounter.objects.values_list("incident_id", flat=True):
+        if _cache(number).exists():
+            RoomCounter.objects.filter(incident_id=number).update(cache_stored=send_cache(number))
+            sent += 1
+    for path in [*_root().glob("*/bundles/*"), *_root().glob("quarantine/*")]:
+        if not path.suffix:
+            copies.send_file(path, path)
+            sent += 1
+    copies.let_go()
+    return sent
+
+
+def begin_anew() -> None:
+    """Empty the object store, and forget what rows name in it: before a restored folder is sent."""
+    objects.drop_folder("")
+    Reading.objects.update(stored="")
+    RoomCounter.objects.update(cache_stored="")
 
 
 def drop_reading(reading: Reading) -> None:
     """Remove the tables of a reading that is no longer used. Can be repeated."""
+    folder = reading_dir(reading)
     with _plain_faults():
-        if (folder := reading_dir(reading)).exists():
+        if objects.on() and reading.stored:
+            objects.drop_folder(copies.unit_of(folder))
+            copies.forget(folder)
+            Reading.objects.filter(pk=reading.pk).update(stored="")
+        if folder.exists():
             shutil.rmtree(folder)
         folder.with_suffix(".lock").unlink(missing_ok=True)
 

@@ -97,9 +97,13 @@ Held = tuple[Artifact, int | None]
 def case_of(incident: Incident, judged: bool = True, held: list[Held] | None = None) -> rules.CaseSpec:
     """Build the case that `rules` judges. Purged artifacts and those that wait to be read are left out.
 
-    `judged` False is for pages that only read tables: without the room's thresholds, suppressions and free causes.
+    `judged` False is for pages that only read tables: without the room's thresholds, suppressions and free causes, and
+    where an object store holds the evidence, without the originals. With `held` it is for the words of the case: it
+    brings no file.
     """
-    held = _judged(incident) if held is None else held
+    if held is None:
+        held = _judged(incident)
+        store.bring_case(incident.pk, held, originals=judged)
     names = store.export_names([artifact for artifact, _ in held])
     symptom = rules.Symptom(incident.symptom_text, incident.symptom_unit, incident.symptom_bad, incident.symptom_normal)
     return rules.CaseSpec(
@@ -275,7 +279,8 @@ def analyze(job: Job) -> None:
     spec = patiently(lambda: case_of(incident))
     report = judge(spec, lambda: _still_ours(job), store.cache_dir(incident.pk))
     overlook(spec, lambda: _still_ours(job), store.cache_dir(incident.pk))
-    patiently(lambda: save(job, incident, spec, report))
+    stored = store.send_cache(incident.pk)
+    patiently(lambda: save(job, incident, spec, report, stored))
 
 
 def judge(
@@ -313,8 +318,11 @@ def fail(job: Job, cause: str) -> None:
 # --- storing ------------------------------------------------------------------------------------------------------
 
 
-def save(job: Job, incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]) -> None:
-    """Store a report in one transaction, if the job is still ours and none of its evidence was purged meanwhile."""
+def save(job: Job, incident: Incident, spec: rules.CaseSpec, report: dict[str, Any], stored: str = "") -> None:
+    """Store a report in one transaction, if the job is still ours and none of its evidence was purged meanwhile.
+
+    `stored` names the derived tables in the object store, if there is one.
+    """
     with transaction.atomic():
         RoomCounter.lock(incident.pk)
         job.hold()
@@ -324,6 +332,8 @@ def save(job: Job, incident: Incident, spec: rules.CaseSpec, report: dict[str, A
             job.queue_again(cause="an artifact was purged meanwhile")
             return
         save_report(incident, spec, report)
+        if stored:
+            RoomCounter.objects.filter(incident=incident).update(cache_stored=stored)
         job.finish()
 
 

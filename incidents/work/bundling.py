@@ -173,7 +173,7 @@ def _table_files(artifact: Artifact) -> list[Path]:
     if artifact.reading is None:
         return []
     artifact.reading.artifact = artifact
-    folder = store.reading_dir(artifact.reading)
+    folder = store.bring_reading(artifact.reading)
     batches = [file for file in sorted(folder.glob("*/*.parquet")) if file.parent.name not in STAYS]
     return [folder / "manifest.json", *batches]
 

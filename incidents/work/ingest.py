@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
+from incidents.errors import StoreAway
 from incidents.models.evidence.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
 from incidents.models.evidence.reading import Part, Reading, ReadingState
 from incidents.models.judging.case import Host
@@ -63,6 +64,7 @@ READ_AS_TEXT = (
 PROGRESS_S = 1.0  # minimum interval between two reports of progress
 TURN_S = 20.0  # seconds after which a reading leaves the workers of small files
 LARGE_TURN_S = 60.0  # seconds after which a reading that came further gives way, if another room waits
+SEND_S = 10.0  # minimum interval between two times that a reading under way is given to the object store
 SPACE_AGAIN = timedelta(seconds=60)
 NO_SPACE = (
     "The server's disk for evidence is full, so reading waits. Nothing is lost: it goes on by itself where it stopped, "
@@ -119,26 +121,28 @@ def ingest(job: Job) -> None:
     with store.lock_reading(reading):
         try:
             outcome = _READER.read(
-                store.original(artifact),
+                store.bring_original(artifact),
                 hint_fields(reading.hints["file"]),
                 store.reading_dir(reading),
-                progress=_reporter(job, artifact),
+                progress=_reporter(job, artifact, reading),
                 processes=settings.EXHIBIT_READ_PROCESSES,
                 known=[part | {"hints": hint_fields(part["hints"])} for part in reading.hints["parts"]],
                 name=artifact.name,
                 sha256=artifact.sha256,
             )
         except _TurnOver:
+            _send(job, reading)  # whoever goes on may be on another host
             patiently(lambda: job.give_way(Queue.LARGE))
             return
         except DiskFull:
-            patiently(lambda: _wait_for_space(job, artifact))
+            patiently(lambda: wait(job, NO_SPACE))
             return
         except LeaseLost:
             artifact.refresh_from_db()
             if artifact.purged:  # what this attempt wrote after the purge must be removed as well
                 store.purge(artifact)
             raise
+        reading.stored = store.send_reading(reading)
     if isinstance(outcome.error, OtherReading):  # begun by another version of the format: it cannot be continued
         patiently(lambda: _begin_anew(job, reading))
         return
@@ -210,14 +214,25 @@ def _begin(job: Job, artifact: Artifact) -> Reading | None:
         return reading
 
 
-def _wait_for_space(job: Job, artifact: Artifact) -> None:
-    """Let the reading wait until somebody made room; it goes on by itself, however long that takes."""
+def wait(job: Job, cause: str) -> None:
+    """Let the reading wait until storage serves again; it goes on by itself, however long that takes."""
     with transaction.atomic():
-        RoomCounter.lock(artifact.incident_id)
-        job.give_way(job.queue, SPACE_AGAIN, NO_SPACE)
-        artifact.refresh_from_db()
+        RoomCounter.lock(job.incident_id)
+        job.give_way(job.queue, SPACE_AGAIN, cause)
+        artifact = Artifact.objects.get(jobs=job)
         if not artifact.purged:
-            _set(artifact, state=ArtifactState.QUEUED, cause=NO_SPACE)
+            _set(artifact, state=ArtifactState.QUEUED, cause=cause)
+
+
+def _send(job: Job, reading: Reading) -> None:
+    """Give the object store what was read so far, and name it in the row if the job is still ours."""
+    stored = store.send_reading(reading)
+    if not stored or stored == reading.stored:
+        return
+    with transaction.atomic():
+        job.hold()
+        Reading.objects.filter(pk=reading.pk).update(stored=stored)
+    reading.stored = stored
 
 
 def _begin_anew(job: Job, reading: Reading) -> None:
@@ -334,17 +349,18 @@ class _TurnOver(Exception):
     """This reading has had its turn: others wait. It goes on later where it stopped."""
 
 
-def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
+def _reporter(job: Job, artifact: Artifact, reading: Reading) -> Callable[[Progress], None]:
     """Return a function that renews the lease and publishes progress, at most once a second; the first rows at once.
 
-    It raises LeaseLost where the reading was stopped, and _TurnOver where others should have their turn. A database that
-    is away for a moment does not stop the reading: the lease is long enough to wait for it.
+    It gives an object store what was read, for other hosts to show and to go on with. It raises LeaseLost where the
+    reading was stopped, and _TurnOver where others should have their turn. A database or a store that is away for a
+    moment does not stop the reading: the lease is long enough to wait for it.
     """
     began = time.monotonic()
-    last, told, first = 0.0, 0, 0
+    last, told, first, sent = 0.0, 0, 0, began
 
     def report(progress: Progress) -> None:
-        nonlocal last, told, first
+        nonlocal last, told, first, sent
         if time.monotonic() - last < PROGRESS_S and (told or not progress.lines):
             return
         last, told = time.monotonic(), progress.lines
@@ -357,6 +373,11 @@ def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
             if taken > LARGE_TURN_S and progress.lines > first and job.others_wait():
                 raise _TurnOver
             Artifact.objects.filter(pk=artifact.pk).update(lines_read=progress.lines, bytes_read=progress.bytes)
+            if last - sent > SEND_S:
+                sent = last
+                _send(job, reading)
+        except StoreAway as error:  # it is sent with the next report, at the latest in the end
+            log.warning("ingest.store_away", error=str(error))
         except AWAY as error:
             log.warning("ingest.database_away", error=str(error))
             connection.close()

@@ -39,7 +39,7 @@ def unbundle(job: Job) -> None:
     patiently(progress.begin)
     documents: dict[str, Any] = {}
     files: set[str] = set()
-    with bundles.opened(store.bundle_path(origin.incident_id, origin.pk)) as reader:
+    with bundles.opened(store.bring_bundle(origin.incident_id, origin.pk)) as reader:
         for member, stream in reader.members():
             if packed := bundles.ORIGINAL.fullmatch(member.name):
                 _place_original(origin, packed[1], progress.counted(bundles.unpacked(member, stream)))
@@ -50,7 +50,8 @@ def unbundle(job: Job) -> None:
                 files.add(table[1])
             else:
                 documents[member.name] = _document(member, stream)
-    patiently(lambda: _fill(job, origin, documents, files))
+    stored = {number: store.send_tables(origin.incident_id, int(number)) for number in files if number.isdecimal()}
+    patiently(lambda: _fill(job, origin, documents, files, stored))
     store.drop_bundle(origin.incident_id, origin.pk)
 
 
@@ -106,7 +107,7 @@ def _document(member: bundles.Member, stream: IO[bytes]) -> Any:
         raise BundleRefused(f"{member.name} of this bundle is no JSON.") from error
 
 
-def _fill(job: Job, origin: Origin, documents: dict[str, Any], files: set[str]) -> None:
+def _fill(job: Job, origin: Origin, documents: dict[str, Any], files: set[str], stored: dict[str, str]) -> None:
     rows = room_rows.Rows(documents["room.json"], origin.holds == Holds.TABLES)
     activity, chain = foreign_chain.checked(documents["activity.json"])
     judged = judged_before.digest(documents["report.json"])
@@ -114,7 +115,7 @@ def _fill(job: Job, origin: Origin, documents: dict[str, Any], files: set[str]) 
         with transaction.atomic():
             RoomCounter.lock(origin.incident_id)
             job.hold()
-            _Filling(origin, rows, files).run()
+            _Filling(origin, rows, files, stored).run()
             Origin.objects.filter(pk=origin.pk).update(
                 state=BundleState.READY,
                 judged=judged,
@@ -144,8 +145,8 @@ def _fill(job: Job, origin: Origin, documents: dict[str, Any], files: set[str]) 
 class _Filling:
     """Writes the rows of a bundle into its room."""
 
-    def __init__(self, origin: Origin, rows: room_rows.Rows, files: set[str]) -> None:
-        self.origin, self.rows, self.files = origin, rows, files
+    def __init__(self, origin: Origin, rows: room_rows.Rows, files: set[str], stored: dict[str, str]) -> None:
+        self.origin, self.rows, self.files, self.stored = origin, rows, files, stored
         self.incident, self.bringer = origin.incident, origin.brought_by
         self.people: dict[int, User] = {}
 
@@ -162,6 +163,8 @@ class _Filling:
             reading.artifact.reading = reading
             reading.artifact.lines_read, reading.artifact.bytes_read = reading.lines, reading.artifact.size
             reading.artifact.save(update_fields=("reading", "lines_read", "bytes_read"))
+            if stored := self.stored.get(str(reading.artifact.number)):
+                Reading.objects.filter(pk=reading.pk).update(stored=stored)
         for dispute in self.rows.disputes:
             self.note_of(dispute)
         numbers = [artifact.number for artifact in made["artifact"]]

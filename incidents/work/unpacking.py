@@ -134,7 +134,7 @@ class _Walk:
     def run(self, only_known: bool) -> None:
         known = {member.position: member for member in self.artifact.members.all()}
         self.seen = self.unknown = 0
-        for found in open_members(store.original(self.artifact), self.artifact.name):
+        for found in open_members(store.bring_original(self.artifact), self.artifact.name):
             self.seen += 1
             self.renew()
             before = known.get(self.seen)

@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command
 
 from config import backup, embedded
-from incidents.storage import tombstones
+from incidents.errors import StoreError
+from incidents.storage import objects, store, tombstones
 
 OTHER_KEY = """\
 This backup was made with another secret key than the one that is here. With this key
@@ -37,6 +38,11 @@ class Command(BaseCommand):
                 entries = backup.restore(folder, replace)
                 call_command("prepare", verbosity=1)
                 tombstones.put_back(deleted)
+                if objects.on():
+                    store.begin_anew()
+                    store.send_everything()
+        except StoreError as error:
+            raise CommandError(f"{error}. Database and files are here: run `send_to_store` when it serves.") from None
         except (backup.BackupError, embedded.EmbeddedError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"restored: database and {len(entries) - 1} files of evidence")

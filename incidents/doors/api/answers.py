@@ -17,7 +17,7 @@ from django.utils.cache import add_never_cache_headers
 from incidents import access
 from incidents.access import Right, Room
 from incidents.actions.limits import count_try
-from incidents.errors import Refused
+from incidents.errors import STORE_WORDS, Refused, StoreError
 from incidents.storage.database import AWAY, no_text
 
 log = structlog.get_logger(__name__)
@@ -77,6 +77,10 @@ def _answering(view: View, takes_tokens: bool) -> View:
             made = JsonResponse({"error": refused.message}, status=refused.status)
             if refused.status == 401:
                 made["WWW-Authenticate"] = "Bearer"
+        except StoreError as error:
+            log.warning("api.store", path=request.path, error=str(error))
+            made = JsonResponse({"error": STORE_WORDS}, status=503)
+            made["Retry-After"] = "5"
         except AWAY as error:
             log.warning("api.database_away", path=request.path, error=str(error))
             made = JsonResponse({"error": "The database does not answer just now. Try again in a moment."}, status=503)

@@ -27,7 +27,7 @@ from incidents import access
 from incidents.access import Caller, Right, Room
 from incidents.actions.limits import count_try
 from incidents.content.problems import MEDIA_TYPE, problem, wanted_at
-from incidents.errors import AlreadyHere, Refused, WrongSecret
+from incidents.errors import STORE_WORDS, AlreadyHere, Refused, StoreError, WrongSecret
 from incidents.models.people.access_token import Scope
 from incidents.storage.database import AWAY, no_text
 
@@ -162,6 +162,12 @@ def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
 def _no_text(request: HttpRequest, error: DataError) -> HttpResponse:
     refused = no_text(error)
     return refusal(refused.status, refused.message)
+
+
+@api.exception_handler(StoreError)
+def _store_away(request: HttpRequest, error: StoreError) -> HttpResponse:
+    log.warning("api.store", path=request.path, error=str(error))
+    return refusal(503, STORE_WORDS)
 
 
 def _away(request: HttpRequest, error: Any) -> HttpResponse:

@@ -43,6 +43,6 @@ class Command(BaseCommand):
             exports.note_download(room, export.pk)
         except Refused as refused:
             raise CommandError(refused.message) from refused
-        shutil.copyfile(store.bundle_path(room.incident.pk, export.pk), file)
+        shutil.copyfile(store.bring_bundle(room.incident.pk, export.pk, export.sha256), file)
         exports.remove(room, export.pk)
         self.stdout.write(f"{export.sha256}  {file}")

@@ -34,6 +34,8 @@ class Reading(models.Model):
     error = models.CharField(max_length=40, null=True, blank=True)  # class of the parsers' error behind it
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    # Hash of the index in the object store that lists its files; empty where the evidence folder holds them.
+    stored = models.CharField(max_length=64, default="", db_default="", blank=True)
 
     class Meta:
         ordering = ("artifact", "number")

@@ -179,6 +179,8 @@ class RoomCounter(models.Model):
     event_seq = models.PositiveBigIntegerField(default=0)
     activity_seq = models.PositiveBigIntegerField(default=0)
     activity_head = models.CharField(max_length=64, default="")
+    # Hash of the index in the object store of the derived tables that the last judgement left; empty without one.
+    cache_stored = models.CharField(max_length=64, default="", db_default="", blank=True)
 
     def __str__(self) -> str:
         return f"counters of {self.incident_id}"

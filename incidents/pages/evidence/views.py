@@ -219,7 +219,7 @@ def _so_far(artifact: Artifact, newest: Reading | None) -> tuple[list[tuple[str,
     if newest is None or artifact.state not in (ArtifactState.READING, ArtifactState.STOPPED):
         return [], None
     newest.artifact = artifact
-    folder = store.reading_dir(newest)
+    folder = store.bring_reading(newest)
     manifest = parquet.load_manifest(folder) or {}
     counts: dict[str, int] = {}
     for batch in manifest.get("batches", []):

@@ -66,7 +66,7 @@ def bundle(request: HttpRequest, slug: str, id: uuid.UUID) -> FileResponse:
     room = access.enter(request.user, slug, Right.EXPORT)
     row = actions.note_download(room, id)
     try:
-        file = store.bundle_path(room.incident.pk, row.pk).open("rb")
+        file = store.bring_bundle(room.incident.pk, row.pk, row.sha256).open("rb")
     except OSError as error:
         raise StoreError(f"bundle {row.pk}: {error.strerror}") from error
     name = f"{slug}-{row.holds}{'.tar' if row.holds in (Holds.PARQUET, Holds.REDACTED) else bundles.ENDING}"

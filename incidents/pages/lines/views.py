@@ -343,7 +343,7 @@ def unread_between(artifact: Artifact, first: int, last: int) -> list[Unread]:
 def text_tables(artifact: Artifact) -> list[TextTable]:
     """Return the first tables that the general reader found in an artifact, each with its first rows."""
     reading = store.shown_reading(artifact)
-    folder = store.reading_dir(reading) if reading is not None else None
+    folder = store.bring_reading(reading) if reading is not None else None
     if folder is None or "rows" not in parquet.tables(folder):
         return []
     rows = parquet.scan(folder, "rows").with_columns(rank=pl.struct("part", "table_no").rank("dense"))
@@ -368,7 +368,7 @@ def _notes(artifact: Artifact) -> pl.LazyFrame | None:
     reading = store.shown_reading(artifact)
     if reading is None:
         return None
-    folder = store.reading_dir(reading)
+    folder = store.bring_reading(reading)
     return parquet.scan(folder, "notes") if "notes" in parquet.tables(folder) else None
 
 

@@ -193,7 +193,7 @@ class TestIngest:
         room = make_room()
         artifact = make_artifact(room)
 
-        def purged_meanwhile(job, artifact):
+        def purged_meanwhile(job, artifact, reading):
             def report(progress):
                 with django_capture_on_commit_callbacks(execute=True):
                     purge.purge(room, 1, "wrong file")
@@ -277,7 +277,7 @@ class TestIngest:
         job = Job.objects.claim("small", "w")
         assert job is not None
         Job.objects.update(lease_until=timezone.now())
-        report = ingest._reporter(job, Artifact.objects.get())
+        report = ingest._reporter(job, Artifact.objects.get(), Reading())
         for n in range(1, 50):
             report(ingest_progress(n))
         assert [said["data"] for said in published if said.get("kind") == "progress"] == [
@@ -292,7 +292,7 @@ class TestIngest:
         make_artifact(make_room())
         job = Job.objects.claim("small", "w")
         assert job is not None
-        report = ingest._reporter(job, Artifact.objects.get())
+        report = ingest._reporter(job, Artifact.objects.get(), Reading())
         for n in (0, 0, 7, 8):
             report(ingest_progress(n))
         told = [said["data"]["lines"] for said in published if said.get("kind") == "progress"]
@@ -381,7 +381,7 @@ class TestIngest:
         assert job is not None
         monkeypatch.setattr(Job, "renew", lambda self: (_ for _ in ()).throw(OperationalError("gone")))
         monkeypatch.setattr("incidents.work.ingest.connection.close", lambda: None)
-        ingest._reporter(job, Artifact.objects.get())(ingest_progress(1))
+        ingest._reporter(job, Artifact.objects.get(), Reading())(ingest_progress(1))
 
 
 def ingest_progress(n: int):

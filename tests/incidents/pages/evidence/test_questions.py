@@ -175,7 +175,7 @@ def test_a_stopped_reading_keeps_what_it_has_and_goes_on(room, monkeypatch):
     make_artifact(room, CONNECT_TIMES, "times.txt")
     viewer = make_member(room.incident, Role.VIEWER)
 
-    def stopped_meanwhile(job, artifact):
+    def stopped_meanwhile(job, artifact, reading):
         def report(progress):
             Artifact.objects.filter(pk=artifact.pk).update(lines_read=progress.lines)
             assert post(room, "stop", 2).status_code == 302
