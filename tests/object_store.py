@@ -74,7 +74,7 @@ class Server:
             self.process.wait()
             self.process = None
 
-    def keys(self) -> set[str]:
+    def held(self) -> set[str]:
         """Return the keys of what it holds, from its folder."""
         root = self.folder / BUCKET
         return {file.relative_to(root).as_posix() for file in root.rglob("*") if file.is_file()}

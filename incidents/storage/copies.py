@@ -24,7 +24,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -37,6 +37,8 @@ from incidents.errors import StoreAway, StoreError
 from incidents.storage import objects
 
 FOLDER = "copies"
+NEVER = 0
+"""The time of a file that may have changed since it was sent."""
 AT_ONCE = 8
 """Files of a folder under way at once."""
 SMALL = 2**20
@@ -224,10 +226,11 @@ def _fetch(unit: Path, path: Path, key: str, sha256: str | None) -> None:
 # --- folders ------------------------------------------------------------------------------------------------------
 
 
-def send_folder(path: Path, names: Iterable[str]) -> str:
+def send_folder(path: Path, names: Iterable[str], taken: Mapping[str, bytes] | None = None) -> str:
     """Store files of a folder that the store lacks, then their index; return its hash, for a row of the database.
 
-    `names` are relative to the folder; one that is gone by now is left out. Can be repeated.
+    `names` are relative to the folder; one that is gone by now is left out. `taken` are further files with the content
+    that is to be stored, whatever theirs is by now. Can be repeated.
     """
     hold(path)
     with _alone(path):
@@ -241,7 +244,13 @@ def send_folder(path: Path, names: Iterable[str]) -> str:
                 return None
 
         with ThreadPoolExecutor(AT_ONCE) as threads:
-            files = dict(sorted(sent for sent in threads.map(send, names) if sent))
+            files = dict(sent for sent in threads.map(send, names) if sent)
+        for name, content in (taken or {}).items():
+            digest = hashlib.sha256(content).hexdigest()
+            if digest not in stored:
+                objects.put(f"{unit_of(path)}/{digest}", content)
+            files[name] = File(digest, len(content), NEVER)
+        files = dict(sorted(files.items()))
         index = json.dumps({name: [file.sha256, file.size] for name, file in files.items()}).encode()
         digest = hashlib.sha256(index).hexdigest()
         if digest != known.index:

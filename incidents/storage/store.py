@@ -19,6 +19,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -100,17 +101,19 @@ def send_reading(reading: Reading) -> str:
     """
     if not objects.on():
         return ""
-    from parsers.tables import parquet  # loads PyArrow, as below
-
     folder = reading_dir(reading)
-    last = max((batch["batch"] for batch in (parquet.load_manifest(folder) or {}).get("batches", ())), default=0)
+    try:  # as it is now: the next one may count files that are not among these
+        manifest = (folder / MANIFEST).read_bytes()
+    except FileNotFoundError:
+        return reading.stored
+    last = max((batch["batch"] for batch in json.loads(manifest)["batches"]), default=0)
     names = []
     for file in folder.rglob("*") if folder.exists() else ():
         counted = not file.stem.isdecimal() or int(file.stem) <= last
-        if file.is_file() and counted and file.suffix != ".new":
+        if file.is_file() and counted and file.suffix != ".new" and file.name != MANIFEST:
             names.append(file.relative_to(folder).as_posix())
     with _plain_faults():
-        return copies.send_folder(folder, names)
+        return copies.send_folder(folder, names, {MANIFEST: manifest})
 
 
 def send_tables(incident_id: int, number: int) -> str:
@@ -191,14 +194,14 @@ def drop_bundle(incident_id: int, id: uuid.UUID) -> None:
 def keep_bundle(incoming: Incoming, incident_id: int, id: uuid.UUID) -> None:
     """Store an incoming file as the bundle that a room is filled from, safely on disk."""
     target = bundle_path(incident_id, id)
+    if objects.on():
+        copies.send_file(target, incoming.path)
     with _plain_faults():
         incoming.flush()
         target.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
             os.link(incoming.path, target)
         _fsync_folder(target.parent)
-        if objects.on():
-            copies.send_file(target, target)
 
 
 @contextmanager
@@ -404,6 +407,7 @@ class Incoming:
 
         They also stay among the incoming files until `discard`, so that a transaction that fails later loses nothing.
         """
+        self.send_ahead(incident_id)  # nothing to do, unless it was purged meanwhile
         target = _original(incident_id, self.sha256)
         with _plain_faults():
             if not self._file.closed:
@@ -413,11 +417,12 @@ class Incoming:
                 os.link(self.path, target)
             _fsync_folder(target.parent)
             _fsync_folder(target.parent.parent)
-        self.send_ahead(incident_id)  # nothing to do, unless it was purged meanwhile
 
     def set_aside(self, id: uuid.UUID) -> None:
         """Store the bytes in quarantine, safely on disk. They also stay among the incoming files until `discard`."""
         target = quarantine_path(id)
+        if objects.on():
+            copies.send_file(target, self.path)
         with _plain_faults():
             if not self._file.closed:
                 self.flush()
@@ -425,8 +430,6 @@ class Incoming:
             with suppress(FileExistsError):
                 os.link(self.path, target)
             _fsync_folder(target.parent)
-        if objects.on():
-            copies.send_file(target, target)
 
     def discard(self) -> None:
         self._file.close()
@@ -568,29 +571,29 @@ def forget_artifact(artifact: Artifact) -> None:
 
 
 def evidence() -> Iterator[tuple[Path, str]]:
-    """Yield each file that a backup holds, with its name there; brings one unit at a time where an object store has
-    them.
+    """Yield each file of an object store that a backup holds, with its name there; fetches one unit at a time.
 
     Raises `StoreError` where something was purged meanwhile.
     """
-    for artifact in Artifact.objects.exclude(state=ArtifactState.PURGED).filter(has_original=True).iterator():
-        yield from _as_backed_up(bring_original(artifact))
-    for reading in Reading.objects.exclude(stored="").select_related("artifact").iterator():
+    for artifact in _with_originals():
+        file = bring_original(artifact)
+        yield file, copies.unit_of(file)
+        copies.let_go()
+    for reading in list(Reading.objects.exclude(stored="").select_related("artifact")):
         folder = bring_reading(reading)
-        yield from _as_backed_up(folder / MANIFEST)
-        for file in sorted(folder.rglob("*")):
-            if file.is_file() and file != folder / MANIFEST and file.suffix != ".new":
-                yield from _as_backed_up(file)
+        for file in sorted(folder.rglob("*"), key=lambda file: (file.name != MANIFEST, file)):
+            if file.is_file() and file.suffix != ".new":
+                yield file, copies.unit_of(file)
+        copies.let_go()
     for stored in list(objects.listed()):
         if re.fullmatch(r"\d+/bundles/[^/]+|quarantine/[^/]+", stored.key):
-            path = _root() / stored.key
-            copies.bring_file(path, None)
-            yield from _as_backed_up(path)
+            copies.bring_file(file := _root() / stored.key, None)
+            yield file, stored.key
+            copies.let_go()
 
 
-def _as_backed_up(file: Path) -> Iterator[tuple[Path, str]]:
-    yield file, file.relative_to(_root()).as_posix()
-    copies.let_go()
+def _with_originals() -> list[Artifact]:
+    return list(Artifact.objects.exclude(state=ArtifactState.PURGED).filter(has_original=True))
 
 
 def evidence_bytes() -> int:
@@ -599,15 +602,13 @@ def evidence_bytes() -> int:
 
 
 def send_everything() -> int:
-    """Give the object store all that this host's folder has and the rows name; return how many units. Can be
-    repeated.
-    """
+    """Give the object store all that this host has of what rows name; return how many units. Can be repeated."""
     sent = 0
-    for artifact in Artifact.objects.exclude(state=ArtifactState.PURGED).filter(has_original=True).iterator():
+    for artifact in _with_originals():
         if (path := original(artifact)).exists():
             copies.send_file(path, path, named_by_content=True)
             sent += 1
-    for reading in Reading.objects.exclude(state=ReadingState.REPLACED).select_related("artifact").iterator():
+    for reading in list(Reading.objects.exclude(state=ReadingState.REPLACED).select_related("artifact")):
         if (reading_dir(reading) / MANIFEST).exists():
             Reading.objects.filter(pk=reading.pk).update(stored=send_reading(reading))
             sent += 1

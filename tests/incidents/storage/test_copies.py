@@ -51,7 +51,7 @@ def test_another_host_gets_what_was_sent(host: Host, server: Server):
     copies.bring_folder(b, index, last="manifest.json")
     assert contents(b) == TABLES
     hashes = {hashlib.sha256(content).hexdigest() for content in TABLES.values()}
-    assert {key.removeprefix("some/where/3/1/1/") for key in server} == {index, *hashes}
+    assert {key.removeprefix("some/where/3/1/1/") for key in server.held()} == {index, *hashes}
 
 
 def test_what_is_here_already_is_asked_of_nobody(host: Host, stored: Proxy):
@@ -102,6 +102,18 @@ def test_what_a_writer_left_here_unsent_gives_way_to_what_the_row_names(host: Ho
     host("a")
     copies.bring_folder(a, index)
     assert contents(a) == more
+
+
+def test_what_a_writer_replaces_meanwhile_is_stored_as_it_was_taken(host: Host):
+    a = host("a") / "3/1/1"
+    write(a, TABLES)
+    rest = [name for name in TABLES if name != "manifest.json"]
+    index = copies.send_folder(a, rest, {"manifest.json": b"the one before"})
+    b = host("b") / "3/1/1"
+    copies.bring_folder(b, index, last="manifest.json")
+    assert contents(b) == TABLES | {"manifest.json": b"the one before"}
+    host("a")
+    assert copies.send_folder(a, TABLES) != index
 
 
 def test_two_that_want_the_same_file_fetch_it_once(host: Host, stored: Proxy, tmp_path: Path):
@@ -306,7 +318,7 @@ def test_a_server_that_is_killed_between_two_requests_can_be_gone_back_to(
 
 def test_the_store_is_asked_whether_it_serves(stored: Proxy, server: Server):
     objects.require()
-    assert server.keys() == set()
+    assert server.held() == set()
     server.kill()
     with pytest.raises(StoreAway, match="did not answer"):
         objects.require()

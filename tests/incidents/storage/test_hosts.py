@@ -9,6 +9,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from config import backup
 from incidents import tasks
@@ -23,7 +25,7 @@ from incidents.models.room.incident import RoomCounter
 from incidents.models.room.job import Job
 from incidents.storage import copies, keeper, store
 from parsers.tables import parquet
-from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_member, make_room, run_jobs
+from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_member, make_room, make_user, run_jobs
 from tests.object_store import Proxy, Server
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +63,7 @@ def test_an_upload_gets_its_verdict_on_hosts_that_share_no_folder(host: Host, se
     assert [text for _, text in lines.texts(1, 2)] == CONNECT_TIMES.decode().splitlines()[:2]
     found = tables(store.bring_reading(reading()))
     assert list((store.cache_dir(room.incident.pk) / "derived").iterdir())
-    sent = server.keys()
+    sent = server.held()
 
     settings.EXHIBIT_STORE = ""
     host("alone")
@@ -76,7 +78,7 @@ def test_an_upload_gets_its_verdict_on_hosts_that_share_no_folder(host: Host, se
     together = alone.incident.evaluations.get().report
     lasting = [{key: value for key, value in report.items() if key != "seconds"} for report in (apart, together)]
     assert json.dumps(lasting[0], sort_keys=True) == json.dumps(lasting[1], sort_keys=True)
-    assert server.keys() == sent  # without the setting nobody asks the store
+    assert server.held() == sent  # without the setting nobody asks the store
 
 
 def test_a_store_that_is_away_delays_and_loses_nothing(host: Host, server: Server):
@@ -125,7 +127,7 @@ def test_a_purge_and_a_deletion_reach_the_store_and_every_host(
     room = read_on_hosts(host)
     pk = room.incident.pk
     original = f"some/where/{pk}/{Artifact.objects.get().sha256}"
-    held = server.keys()
+    held = server.held()
     assert original in held
     host("web")
     with django_capture_on_commit_callbacks(execute=True):
@@ -133,7 +135,7 @@ def test_a_purge_and_a_deletion_reach_the_store_and_every_host(
         second = make_member(room.incident, Role.LEAD)
         if Artifact.objects.get().state != "purged":
             purge.purge(second, 1, "wrong file")
-    assert server.keys() == set()
+    assert server.held() == set()
     assert RoomCounter.objects.get(incident=pk).cache_stored == ""
     for name in ("worker", "judge"):
         root = host(name)
@@ -142,7 +144,7 @@ def test_a_purge_and_a_deletion_reach_the_store_and_every_host(
     host("judge")
     make_artifact(room, b"something else", "c.txt")
     store.drop_room(pk)
-    assert server.keys() == set()
+    assert server.held() == set()
 
 
 def test_a_room_that_is_gone_leaves_every_host(host: Host, monkeypatch: pytest.MonkeyPatch):
@@ -178,7 +180,7 @@ def test_a_refused_file_leaves_nothing_in_the_store(host: Host, settings, server
     settings.EXHIBIT_ROOM_FILES = 0
     with pytest.raises(OverQuota):
         make_artifact(make_room())
-    assert server.keys() == set()
+    assert server.held() == set()
 
 
 def test_a_bundle_is_made_on_one_host_and_handed_out_on_another(host: Host, settings):
@@ -213,18 +215,35 @@ def test_a_backup_holds_what_the_store_holds_and_the_folder_can_be_sent_again(
         (new / Path(name).relative_to("evidence")).parent.mkdir(parents=True, exist_ok=True)
         (new / Path(name).relative_to("evidence")).write_bytes(content)
     store.begin_anew()
-    assert server.keys() == set()
+    assert server.held() == set()
     assert store.send_everything() == 2
     host("web of the restored place")
     assert store.lines_of(Artifact.objects.get()) is not None
     assert tables(store.bring_reading(reading()))
 
 
+def test_a_page_whose_evidence_is_not_here_says_so_while_the_store_is_away(host: Host, server: Server):
+    room = read_on_hosts(host)
+    member = Client()
+    member.force_login(room.user)
+    address = reverse("lines", args=(room.incident.slug, 1))
+    server.kill()
+    host("another web")
+    answer = member.get(address)
+    assert answer.status_code == 503
+    assert "try again in a moment" in answer.content.decode()
+    host("worker")
+    assert member.get(address).status_code == 200  # what this host has copies of
+
+
 def test_the_page_of_the_site_says_whether_the_store_serves(host: Host, server: Server, stored: Proxy):
     host("web")
-    seen = site.object_store()
-    assert seen is not None
-    assert seen.fault == ""
+    administrator = Client()
+    administrator.force_login(make_user(is_superuser=True, is_staff=True))
+    page = administrator.get("/site/").content.decode()
+    assert "The object store <code>s3://evidence/some/where</code>" in page
+    assert "serves." in page
     server.kill()
+    assert "does not serve:" in administrator.get("/site/").content.decode()
     faults = site.look().faults
     assert any("the object store did not answer" in fault for fault in faults)
