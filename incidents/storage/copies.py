@@ -266,8 +266,10 @@ def _send_one(folder: Path, name: str, known: File | None, stored: set[str]) -> 
             return known
         content: BinaryIO = file
         if status.st_size <= SMALL:
-            content = io.BytesIO(file.read())
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
+            taken = file.read()
+            content, digest = io.BytesIO(taken), hashlib.sha256(taken).hexdigest()
+        else:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
         size = content.seek(0, io.SEEK_END)
         if digest not in stored:
             content.seek(0)

@@ -23,7 +23,7 @@ from django.conf import settings
 from incidents.errors import StoreAway, StoreError
 
 if TYPE_CHECKING:
-    from obstore.store import S3Store
+    from obstore.store import S3Config, S3Store
 
 T = TypeVar("T")
 MIB = 2**20
@@ -68,11 +68,17 @@ def _client(address: str, endpoint: str, region: str, key_id: str, secret: str, 
     from obstore.store import S3Store
 
     parts = urlsplit(address)
-    options = {"endpoint": endpoint, "virtual_hosted_style_request": False} if endpoint else {}
-    keys = {"access_key_id": key_id, "secret_access_key": secret} if key_id else {}
+    # SHA256: the store refuses bytes that were changed on the way to it.
+    config: S3Config = {"bucket": parts.netloc, "checksum_algorithm": "SHA256"}
+    if endpoint:
+        config["endpoint"], config["virtual_hosted_style_request"] = endpoint, False
+    if region:
+        config["region"] = region
+    if key_id:
+        config["access_key_id"], config["secret_access_key"] = key_id, secret
     return S3Store(
-        parts.netloc,
         prefix=parts.path.strip("/") or None,
+        config=config,
         client_options={
             "allow_http": endpoint.startswith("http://"),
             "read_timeout": f"{HASTY_S if hasty else SILENT_S}s",
@@ -88,10 +94,6 @@ def _client(address: str, endpoint: str, region: str, key_id: str, secret: str, 
                 "base": 2,
             },
         },
-        checksum_algorithm="SHA256",  # so that the store refuses bytes that were changed on the way to it
-        **({"region": region} if region else {}),
-        **options,
-        **keys,
     )
 
 

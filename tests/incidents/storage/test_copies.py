@@ -141,13 +141,18 @@ def test_an_original_that_the_store_holds_is_not_sent_again(host: Host, stored: 
     assert [method for method, _ in stored.seen] == ["HEAD", "PUT", "HEAD"]
 
 
+def to_files(index: str, harm: str) -> Callable[[str, str], str | None]:
+    """Return a harm to all that is fetched but an index."""
+    return lambda method, path: harm if method == "GET" and not path.endswith(index) else None
+
+
 def test_a_wrong_copy_never_gets_its_name(host: Host, stored: Proxy):
     a = host("a") / "3/1/1"
     write(a, TABLES)
     index = copies.send_folder(a, TABLES)
     b = host("b") / "3/1/1"
     for harm, error in (("lie", StoreError), ("503", StoreAway)):
-        stored.harm = lambda method, path, harm=harm: None if path.endswith(index) or method != "GET" else harm
+        stored.harm = to_files(index, harm)
         with pytest.raises(error):
             copies.bring_folder(b, index, last="manifest.json")
         assert set(contents(b)) <= {"notes/000001.parquet"}  # a lie about nothing is none
@@ -212,7 +217,7 @@ class TestRemoval:
     def test_a_full_disk_makes_room_too(self, host: Host, monkeypatch: pytest.MonkeyPatch):
         files = self.fill(host("a"), 2)
         free = iter([0, 10**9])
-        monkeypatch.setattr(copies.shutil, "disk_usage", lambda _: type("Usage", (), {"free": next(free)}))
+        monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": next(free)}))
         assert copies.trim(10**9, free_bytes=1000) == 1
         assert [file.exists() for file in files] == [False, True]
 

@@ -24,8 +24,10 @@ from incidents.models.room.bundle import Holds
 from incidents.models.room.incident import RoomCounter
 from incidents.models.room.job import Job
 from incidents.storage import copies, keeper, store
+from incidents.work import ingest
 from parsers.tables import parquet
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_member, make_room, make_user, run_jobs
+from tests.incidents.work.test_ingest import big_truss
 from tests.object_store import Proxy, Server
 
 pytestmark = pytest.mark.django_db
@@ -106,6 +108,36 @@ def test_a_store_that_is_away_delays_and_loses_nothing(host: Host, server: Serve
     Job.objects.update(not_before=None)
     assert run_jobs() == 1
     assert room.incident.evaluations.count() == 1
+
+
+def test_other_hosts_see_what_is_read_so_far_and_never_a_half_of_it(
+    host: Host, settings, monkeypatch: pytest.MonkeyPatch
+):
+    host("worker")
+    make_artifact(make_room(), big_truss(800_000), "big.truss")
+    monkeypatch.setattr(ingest, "SEND_S", 0.0)
+    monkeypatch.setattr(ingest, "PROGRESS_S", 0.0)
+    send, seen = ingest._send, []
+
+    def and_look(job: Job, read: Reading) -> None:
+        send(job, read)
+        here, settings.EVIDENCE_ROOT = settings.EVIDENCE_ROOT, settings.EVIDENCE_ROOT.with_name("web")
+        now = reading()
+        folder = store.bring_reading(now)
+        if now.stored:
+            seen.append((now.stored, sum(frame.height for frame in tables(folder).values())))
+            assert store.lines_of(now.artifact) is not None
+        settings.EVIDENCE_ROOT = here
+
+    monkeypatch.setattr(ingest, "_send", and_look)
+    run_jobs("small", "large")
+    assert Artifact.objects.get().state == "read"
+    assert seen, "the file is too small to be seen under way"
+    assert seen[0][0] != reading().stored
+    assert [rows for _, rows in seen] == sorted(rows for _, rows in seen)
+    host("web")
+    last = tables(store.bring_reading(reading()))
+    assert sum(frame.height for frame in last.values()) > seen[0][1] > 0
 
 
 def test_another_worker_goes_on_after_the_last_batch_that_was_sent(host: Host, monkeypatch: pytest.MonkeyPatch):
