@@ -76,11 +76,11 @@ def observed(case: Case, cite: Cite) -> Observed:
     first = ranked(together(outstanding, excess_s), excess_s)
     busy = [r for r in first if not r["idle"]]
     fill = within_bounds([r for r in cited if r["normal"]])[: max(0, FIRST_SHOWN - len(busy))]
-    lines = quoted_lines(case, cite, [*busy, *fill], FIRST_SHOWN - len(busy) - len(fill))
+    shown = [*busy, *fill, *(r for r in first if r["idle"])]
+    lines = quoted_lines(case, cite, shown, FIRST_SHOWN - len(shown))
     _give_keys(case, lines)
-    fill += lines
     names, kept = usable(case.spec.names), dict[str, dict[str, Any]]()
-    for row in [*busy, *fill, *(r for r in first if r["idle"])]:
+    for row in [*shown, *lines]:
         kept.setdefault(row["key"], row)
     return Observed(
         tuple({row["key"]: row for row in ranked(outstanding, excess_s)}.values()),
