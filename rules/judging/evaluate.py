@@ -26,8 +26,10 @@ from rules.judging import board, scoring
 from rules.judging.asking import asks, settling
 from rules.judging.by_words import lead_by_words
 from rules.judging.explaining import as_verdict, explanations, lead
+from rules.judging.headlines import quoting_headline
 from rules.judging.here import Here, here
 from rules.judging.observing import Observed, observed
+from rules.judging.quoting import complaint
 from rules.judging.verdict import Judgement, Requests, requests_of
 from rules.model import (
     CLASSES,
@@ -141,6 +143,8 @@ def judge(
     nobody: tuple[wait_path.Wait, ...] = ()
     waits, unfollowed = _attempt("WAITS", lambda: wait_path.waits_for(case, judgement.best), nobody)
     verdict = judgement.verdict(not_evaluable, waits)
+    if verdict.state == "cannot tell" and (line := complaint(watched.observations)):
+        verdict = replace(verdict, headline=quoting_headline(line))
     failed += unfollowed
     none: tuple[Compared, ...] = ()
     compared, uncompared = _attempt("COMPARED", lambda: tuple(_compared(case)), none)

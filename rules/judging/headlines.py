@@ -21,6 +21,8 @@ NOT_VISIBLE = "Why is not visible yet."
 SYMPTOM_NEAR = 0.1
 """Maximum difference, relative to it, between the symptom that people told and a time that the evidence shows."""
 
+QUOTES = 'A line says: "{}". What it means is not known here.'
+
 ONLY_RANKED = ("course", "setting", "descriptors")
 """Kinds of observations that tell what runs, not what takes time."""
 
@@ -69,6 +71,15 @@ def lead_headline(is_: str, best: Row) -> str:
     """
     told = plain_words.with_measure(plain_words.acting(is_), best)
     return sentence(told if len(told) < LONG or (best.get("seconds") or 0.0) >= FELT_S else plain_words.acting(is_))
+
+
+def quoting_headline(line: str) -> str:
+    """Return the headline of evidence of which nothing is known but that one of its lines complains.
+
+    >>> quoting_headline("the lift is blocked")
+    'A line says: "the lift is blocked". What it means is not known here.'
+    """
+    return QUOTES.format(line if len(line) <= LONG else f"{line[:LONG].rpartition(' ')[0] or line[:LONG]} ...")
 
 
 def symptom_shown(observed: Sequence[Row], symptom: Symptom | None) -> Row | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from rules.case.case import Case
-from rules.model import LINE, Citation
+from rules.model import LINE, Citation, Observation
 from rules.observers.log_complaints import NOT_WORDS, WORDS
 
 Row = dict[str, Any]
@@ -23,6 +23,9 @@ SHORT = 60
 
 LONGEST = 240
 """Maximum number of characters of a line that are quoted."""
+
+MOST_WORTH = 3
+"""What a line is worth that complains."""
 
 COMPLAINS, HARMLESS = re.compile(WORDS), re.compile(NOT_WORDS)
 PROMPT = re.compile(r"\s*(?:\S{0,40}[$#>%]|PS [A-Z]:\\\S*>)\s+\S")
@@ -40,6 +43,14 @@ def quoted_lines(case: Case, cite: Cite, shown: Sequence[Mapping[str, Any]], mos
         cited = {no for row in shown for e in row["evidence"] if e["artifact_id"] == artifact.id for no in _range(e)}
         found += [(-_worth(text), artifact.id, no, text) for no, text in _texts(cite, artifact.id, last, cited)]
     return [_row(case, artifact, no, text) for _, artifact, no, text in sorted(found)[:most]]
+
+
+def complaint(shown: Sequence[Observation]) -> str | None:
+    """Return the line that is quoted first, if it complains and nothing but lines is shown."""
+    if not shown or any(one.kind != LINE for one in shown):
+        return None
+    line = shown[0].headline[1:-1]
+    return line if _worth(line) == MOST_WORTH else None
 
 
 def _range(evidence: Mapping[str, Any]) -> range:
@@ -64,7 +75,7 @@ def _worth(text: str) -> int:
     if len(text) < 3 or not re.search(r"[A-Za-z]", text) or PROMPT.match(text):
         return 0
     if COMPLAINS.search(text) and not HARMLESS.search(text):
-        return 3
+        return MOST_WORTH
     return 2 if WITH_UNIT.search(text) else 1 if FIGURE.search(text) else 0
 
 

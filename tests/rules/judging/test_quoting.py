@@ -69,3 +69,19 @@ def test_a_quotation_is_within_no_bounds(tmp_path: Path, capsys: pytest.CaptureF
     path.write_text(STATED, encoding="utf-8")
     main([str(path)])
     assert "within its bounds" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "headline"),
+    [
+        (STATED, 'A line says: "the lift is blocked and refused the load". What it means is not known here.'),
+        ("shelf 3 holds 17 boxes\n", "Nothing stands out in 1 file. Why it is slow is not visible yet."),
+    ],
+)
+def test_the_headline_quotes_a_complaint_of_which_nothing_else_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, headline: str
+) -> None:
+    path = tmp_path / "hall.txt"
+    path.write_text(text, encoding="utf-8")
+    main(["--json", str(path)])
+    assert json.loads(capsys.readouterr().out)["verdict"]["headline"] == headline
