@@ -24,7 +24,7 @@ _MEMBER = re.compile(
 MOST_LINES = 40
 """Maximum number of lines over which an entry goes on."""
 
-_TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|[\[\]{}]")
+_TOKEN = re.compile(r"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|[\[\]{}]")
 _BREAKS = (",", "{", "[", ":")
 """Ends of a line after which an object goes on below."""
 
