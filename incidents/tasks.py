@@ -79,13 +79,15 @@ def warm(**_: object) -> None:
         analysis.warm()
 
 
-@worker_ready.connect  # type: ignore[untyped-decorator]  # as above
 def keep_copies(sender: Any, **_: object) -> None:
     """Start the keeper where threads do the work; a process that forks would hand a half-done thread to its
     children.
     """
     if sender.pool.__module__ != "celery.concurrency.prefork":
         keeper.start()
+
+
+worker_ready.connect(keep_copies)
 
 
 @task_postrun.connect  # type: ignore[untyped-decorator]  # as above

@@ -2,7 +2,8 @@
 
 Standing out: two timings of one host whose commands differ in one word, or in an option that the quick one has, where the
 longer took `TIMES` times as long and `FELT_S` (0.1 s) or more: what the word stands for makes the difference. Normal:
-timings that are alike, and commands that differ in more. The same command without a change is compared by its phases (difference).
+timings that are alike, and commands that differ in more. The same command without a change is compared by its phases
+(difference).
 Worked example: `client -connect a` took 8.2 s, `client -connect b` 0.010 s: "with b in place of a it took 10 ms".
 Cost: at most `MOST_ROWS` timings, compared in pairs. Source: house convention; the method of difference (Mill, A System of Logic, III 8).
 """
