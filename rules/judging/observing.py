@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rules.case.case import Case
 from rules.case.site_names import named, usable
 from rules.derived.observations import MOST_ASKS
-from rules.judging.quoting import quoted_lines
-from rules.model import FIRST_SHOWN, Baseline, Citation, Failed, Observation, Quantity, SiteName
+from rules.judging.quoting import Cite, quoted_lines
+from rules.model import FIRST_SHOWN, Baseline, Failed, Observation, Quantity, SiteName
 from rules.observers.observer import CONTEXT, FELT_S, KEPT, MOST_LINES
-
-Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
 SHOWN = 60
 """Maximum number of observations in a report; the rest is counted by nobody, because it weighs next to nothing."""

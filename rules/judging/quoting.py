@@ -17,9 +17,13 @@ from rules.observers.log_complaints import NOT_WORDS, WORDS
 
 Row = dict[str, Any]
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
+"""Quotes lines: artifact, first and last line, the role that they play."""
 
 SHORT = 60
 """Maximum number of lines of an artifact that is short."""
+
+MOST_READ = 1_200
+"""Maximum number of lines of all artifacts that are looked at: a room may have hundreds of short ones."""
 
 LONGEST = 240
 """Maximum number of characters of a line that are quoted."""
@@ -36,10 +40,12 @@ WITH_UNIT = re.compile(r"(?<![\w.])\d[\d,.]*\s?(?:%|[num]?s\b|sec|min|[kKMGT]i?B
 def quoted_lines(case: Case, cite: Cite, shown: Sequence[Mapping[str, Any]], most: int) -> list[Row]:
     """Return rows of at most `most` lines of the short artifacts that none of the `shown` rows cites."""
     found: list[tuple[int, int, int, str]] = []
-    for artifact in case.spec.artifacts:
+    left = MOST_READ if most > 0 else 0
+    for artifact in case.spec.artifacts if left else ():
         last = case.manifests.get(artifact.id, {}).get("lines") or 0
-        if most <= 0 or not 0 < last <= SHORT or not artifact.reading:
+        if not 0 < last <= min(SHORT, left):
             continue
+        left -= last
         cited = {no for row in shown for e in row["evidence"] if e["artifact_id"] == artifact.id for no in _range(e)}
         found += [(-_worth(text), artifact.id, no, text) for no, text in _texts(cite, artifact.id, last, cited)]
     return [_row(case, artifact, no, text) for _, artifact, no, text in sorted(found)[:most]]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rules.__main__ import main
+from rules.judging import quoting
 from rules.model import FIRST_SHOWN
 
 STATED = """\
@@ -58,6 +59,17 @@ def test_long_evidence_is_not_quoted_and_no_more_than_is_shown(
     many = "".join(f"the {word} of the {other} weighs {len(word)} kg\n" for word in words for other in words[:6])
     assert len(quoted(observations(tmp_path, capsys, many))) == FIRST_SHOWN
     assert quoted(observations(tmp_path, capsys, many + "the end of 1 list\n")) == []
+
+
+def test_of_many_short_files_only_so_many_lines_are_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quoting, "MOST_READ", 7)
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(STATED, encoding="utf-8")
+    main(["--json", str(tmp_path)])
+    listed = json.loads(capsys.readouterr().out)["observations"]
+    assert {c["file"] for one in listed for c in one["citations"]} == {"a.txt"}
 
 
 def test_a_command_at_a_prompt_is_not_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
