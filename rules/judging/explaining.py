@@ -232,7 +232,10 @@ def as_verdict(one: Explanation, missing: tuple[str, ...], settled_by: str | Non
         share=round(one.weight, 4),
         mechanism=one.mechanism.mechanism,
         rival=rival,
-        headline=headlines.lead_headline(one.mechanism.is_, one.best),
+        # The largest observation says nothing of what only its words lead to.
+        headline=headlines.sentence(one.mechanism.is_)
+        if one.words
+        else headlines.lead_headline(one.mechanism.is_, one.best),
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from rules.judging import by_words
 from rules.judging.by_words import lead_by_words
+from rules.judging.explaining import as_verdict
 from rules.signatures.vocabulary import Word
 from tests.rules.judging.test_observing import row
 
@@ -38,6 +39,9 @@ def test_words_of_one_layer_lead_to_it_with_weak_support_and_are_shown() -> None
     assert made is not None
     assert (made.layer, made.mechanism.mechanism, made.independent) == ("storage", "unnamed-storage", False)
     assert made.words == ("head", "platter")
+    verdict = as_verdict(made, (), None)
+    assert verdict.headline == "Trouble with the storage, told by its words alone."
+    assert "(head, platter)" in verdict.sentence
     assert [r["line_no"] for r in made.rows] == [1, 2]
 
 
