@@ -127,7 +127,7 @@ class Up:
     def get(self, path: str, **headers: str) -> tuple[int, str]:
         try:
             request = urllib.request.Request(self.address + path, headers=headers)
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
