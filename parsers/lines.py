@@ -6,10 +6,9 @@ import bisect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+import polars as pl
 
 from parsers.errors import OtherReading
 from parsers.secrets.masks import mask_text
@@ -17,6 +16,9 @@ from parsers.tables import parquet
 from parsers.text.dress import original_spans
 from parsers.text.source import Limits, Position, TextFile
 from parsers.text.spelling import visible
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 
 class Mask(NamedTuple):
@@ -74,6 +76,8 @@ class LineReader:
         """
         if (table, batch) not in self._files:
             file = parquet.batch_file(self._reading, table, batch)
+            import pyarrow.parquet as pq  # see tables/parquet.py
+
             self._files[table, batch] = pq.ParquetFile(file) if file.exists() else None
         return self._files[table, batch]
 
@@ -109,9 +113,8 @@ class LineReader:
                 seen = file.metadata.row_group(group).column(0).statistics
                 if seen is not None and seen.has_min_max and (seen.max < first or seen.min > last):
                     continue
-                rows = file.read_row_group(group)
-                rows = rows.filter((pc.field("line_no") >= first) & (pc.field("line_no") <= last))
-                for row in rows.to_pylist():
+                rows = pl.DataFrame(file.read_row_group(group))
+                for row in rows.filter(pl.col("line_no").is_between(first, last)).iter_rows(named=True):
                     spans.setdefault(row["line_no"], []).append((row["from"], row["to"], row["kind"]))
         return spans
 

@@ -29,7 +29,6 @@ from types import ModuleType
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from parsers.allocator import lean
 from parsers.declarations import Counter
@@ -305,6 +304,8 @@ class _Held:
 
     def save(self, writer: parquet.Writer, shifts: Shifts) -> None:
         """Write the rows with corrected numbers."""
+        import pyarrow.compute as pc  # a tenth of the start of a reading in one process, which needs it nowhere
+
         for table, place in self._places:
             self._file.seek(place)
             rows = pa.ipc.open_stream(self._file).read_all()

@@ -407,12 +407,12 @@ def seen_of(lines: pl.Series) -> pl.Series:
     return seen
 
 
-def _glued(lines: pl.Series) -> npt.NDArray[np.int64]:
+def _glued(lines: pl.Series) -> pl.Series:
     """Return the indices of lines that stand on one line with a tag that opens or closes a listing."""
-    index = np.flatnonzero(lines.str.contains(TAGGED).fill_null(False).to_numpy())
+    index = lines.str.contains(TAGGED).fill_null(False).arg_true()
     some = lines.gather(index)
     kept = (some.str.contains(OPENED) | some.str.contains(CLOSED)) & ~some.str.contains(INFO)
-    return np.compress(kept.to_numpy(), index)
+    return index.filter(kept)
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,16 @@ import os
 import threading
 from pathlib import Path
 from queue import Queue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from parsers.containers.disk import sync
 from parsers.tables.schema import schema
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 GROUP_ROWS = 25_000
 """Number of waiting rows at which a row group is written; the end of a batch also writes one."""
@@ -94,6 +95,8 @@ class Writer:
     def _group(self, table: str, group: list[pa.Table], open_files: dict[str, pq.ParquetWriter]) -> None:
         if not group:
             return
+        import pyarrow.parquet as pq  # with the clients of all its file systems: not for a reading that writes nothing
+
         rows = pa.concat_tables(group)
         group.clear()
         if table not in open_files:
@@ -123,7 +126,7 @@ def _repeating(rows: pa.Table) -> list[str]:
     sample = rows.slice(0, SAMPLE_ROWS)
     kinds = (pa.types.is_large_string, pa.types.is_integer)
     some = [f.name for f in rows.schema if any(is_kind(f.type) for is_kind in kinds)]
-    return [name for name in some if pc.count_distinct(sample[name]).as_py() * FEW <= len(sample)]
+    return [name for name in some if pl.Series(sample[name]).drop_nulls().n_unique() * FEW <= len(sample)]
 
 
 def _encoding(field: pa.Field) -> str | None:
@@ -178,6 +181,8 @@ def files(reading: Path, table: str) -> list[Path]:
 
 def rows(file: Path) -> int:
     """Return the number of rows of a Parquet file; only its footer is read."""
+    import pyarrow.parquet as pq
+
     return int(pq.read_metadata(file).num_rows)
 
 
