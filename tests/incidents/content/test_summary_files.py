@@ -113,6 +113,7 @@ def read(page: str) -> Words:
 
 
 @pytest.mark.django_db
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_published_incidents_hold_every_citation(name):
     room = room_of(name)

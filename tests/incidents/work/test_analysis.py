@@ -94,6 +94,7 @@ def test_the_sample_room_is_the_published_case() -> None:
     assert Finding.objects.filter(gone_since=None, group="cause").exists()
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("number", ["000", "002", "003", "004"])
 def test_a_published_case_uploaded_piece_by_piece_gives_the_report_of_its_folder(number: str, tmp_path: Path) -> None:
     """Check a room with each output as an artifact, and symptom and phases typed in, against the files in a folder."""

@@ -313,6 +313,7 @@ class TestKilled:
             "after remove_rows",
         ],
     )
+    @pytest.mark.drawn(3)
     def test_a_worker_that_dies_at_any_step_is_gone_on_for(self, step, monkeypatch, evidence):
         room = lived_in()
         deletion = announced(room)

@@ -54,6 +54,7 @@ def damaged(kind: str, name: str, damage: Damage) -> Outcome | None:
     return compare(clean, run, read(lines, kind, variant(kind, name), "" if damage.name == "cut" else "\n"), damage)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.name)
 @pytest.mark.parametrize("kind", sorted(TABLE))
 def test_a_damage_to_a_kind(kind: str, damage: Damage) -> None:

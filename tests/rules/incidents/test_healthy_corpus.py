@@ -46,10 +46,10 @@ ROOMS = (
 )  # fmt: skip
 """Kinds that are judged together."""
 
-BY_DAY = 4
+BY_DAY = 8
 """One of so many samples is judged by day, drawn by the commit; at night all."""
 
-FEWEST = 6
+FEWEST = 4
 """Samples of a room by day, if there are so many."""
 
 

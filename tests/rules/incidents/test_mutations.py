@@ -31,7 +31,7 @@ from tests.rules.incidents.mutations import (
     without_statements,
 )
 
-pytestmark = pytest.mark.drawn(3)  # each judges a whole incident, seven seconds
+pytestmark = pytest.mark.drawn(9)  # each judges a whole incident, seven seconds
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,7 @@ def judged(folder: Path, scratch: Path) -> Report:
     return judge(Case(spec, None), library().only(NAMED))
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_mechanism_fires(name: str, tmp_path: Path) -> None:
     report = judged(PRODUCED / name, tmp_path)
@@ -48,6 +49,7 @@ def test_recorded_mechanism_fires(name: str, tmp_path: Path) -> None:
     assert [(f.rule, f.layer, f.decibans) for f in report.findings] == [RECORDED[name]]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_mechanism_healthy_twin(name: str, tmp_path: Path) -> None:
     report = judged(PRODUCED / f"{name}-healthy", tmp_path)

@@ -47,11 +47,13 @@ def said(report: Report) -> list[tuple[str, str, str]]:
     return sorted((f.rule, f.subject, f.tier) for f in report.findings)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", FIRES)
 def test_a_rule_on_memory_fires_on_a_real_host(name: str, tmp_path: Path) -> None:
     assert said(judged(CASES / name, tmp_path)) == FIRES[name]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", LOOK_ALIKES)
 def test_a_rule_on_memory_is_quiet_on_what_looks_alike(name: str, tmp_path: Path) -> None:
     report = judged(CASES / name, tmp_path)

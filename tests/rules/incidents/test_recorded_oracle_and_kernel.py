@@ -51,6 +51,7 @@ def judged(folder: Path, scratch: Path) -> Report:
     return judge(Case(spec, None), library().only(RULES))
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", FIRES)
 def test_a_rule_fires_on_a_recording(name: str, tmp_path: Path) -> None:
     report = judged(CASES / name, tmp_path)
@@ -58,6 +59,7 @@ def test_a_rule_fires_on_a_recording(name: str, tmp_path: Path) -> None:
     assert {(f.rule, f.subject, f.layer, f.decibans) for f in report.findings} == FIRES[name]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", LOOK_ALIKES)
 def test_a_rule_is_quiet_on_a_look_alike(name: str, tmp_path: Path) -> None:
     report = judged(CASES / name, tmp_path)

@@ -80,6 +80,7 @@ def rows_of(table: str, chance: Random) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", sorted(observers()))
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32))

@@ -119,6 +119,7 @@ BOUNDED = settings(
 )
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(
     "name", sorted(one["operationId"] for ways in description.document()["paths"].values() for one in ways.values())

@@ -89,6 +89,7 @@ def ask(whose: tuple[str, Client, Path], sql: str):
     return client.post(reverse("ask", args=[slug]), {"sql": sql}, headers={"HX-Request": "true"})
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("sql", REFUSED.values(), ids=REFUSED.keys())
 def test_a_way_out_is_refused_in_clear_words(whose, sql, django_db_blocker):
