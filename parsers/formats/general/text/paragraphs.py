@@ -125,6 +125,32 @@ _ERLANG_LEVELS = {"WARNING": "WARN", "PROGRESS": "INFO", "CRASH": "ERROR", "SUPE
 
 _SAID = gates.PROGRAM | gates.DATABASE | gates.PLATFORM
 
+SHAPES = 5000
+"""Maximum number of shapes of lines that are remembered; a log has some hundred."""
+
+_ANY_DIGIT = str.maketrans("023456789", "111111111")
+_ZERO = re.compile(r"(?<![0-9])0")
+"""The first digit of a number, if it is zero: "0 errors" is no complaint."""
+
+_TELLING = re.compile(r"(?<![0-9])(?:408|425|429|[0-9](?=[0-9]{2}(?![0-9])))|(?<=[A-Za-z])[0-9](?![0-9A-Za-z])")
+"""Digits that mean something: the first one of a number that may be the status of an answer, of some statuses all, and the last
+one of a name such as FIN_WAIT2."""
+
+_UNREAD, _NOTHING = range(2)
+"""What is known of a shape: no reader of `_is_read` knows its lines, or nobody does."""
+
+_IDLE = frozenset((
+    "mode", "shape", "row_no", "table_no", "title", "samples", "now", "clock", "last", "days", "other_stamps", "variant",
+    "command", "pid", "looked_up", "filter", "queue", "pressure", "listed", "stated",
+))  # fmt: skip
+"""Keys of a state in which a line of a known shape that nobody knew is known by nobody again."""
+
+_CALM = _IDLE | {"after_log", "slow", "numbered", "dotnet", "time_unit", "block", "fields"}
+"""Keys of a state in which `_is_read` depends on nothing but the line, its groups and the command."""
+
+_NOTED = ("filter", "queue", "pressure", "listed", "stated")
+"""Keys of what readers carry from line to line; empty if they carry nothing."""
+
 Row = dict[str, Any]
 Line = tuple[int, str, bool, Stamp | None, int]
 """Number, text, whether it is a sentence, the stamp that it begins with, and the groups that could know it (`gates`)."""
@@ -143,6 +169,7 @@ class Paragraphs:
         self.prose: list[int] = []
         self.remarks: list[tuple[int, str]] = []
         self._lines: list[Line] = []
+        self._shapes: dict[tuple[object, ...], int] = {}
 
     # --- lines ---------------------------------------------------------------------------------------------------------
 
@@ -193,19 +220,16 @@ class Paragraphs:
                 self.read.append(no)
                 return
             self._close_stack()
-        if (
-            self._is_lookup(no, line)
-            or self._is_reply(no, line)
-            or self._is_event(no, line)
-            or self._is_record(no, line)
-            or self._is_report(no, line)
-            or self._is_performance_counter(no, line)
-            or self._is_stated(no, line, groups)
-            or self._is_counted(no, line)
-            or self._is_profile_list(no, line)
-        ):
-            return
         stamp = stamp_of(line)
+        shape = self._shape(line, stamp, written, groups)
+        known = self._shapes.get(shape) if shape else None
+        if known == _NOTHING and self.state.keys() <= _IDLE:
+            return
+        if known is None:
+            if self._is_read(no, line, groups):
+                return
+            if shape and self._is_calm():
+                self._remember(shape, _UNREAD)
         if self._is_request(no, line, stamp) or ('{"' in line[:COMMAND] and self._is_entry(no, line)):
             return
         if (
@@ -240,13 +264,58 @@ class Paragraphs:
             self.read.append(no)
             return
         if "mode" in self.state:
+            before = self._counts() if shape and self.state.keys() <= _IDLE else None
             self._one(no, line, written, stamp, groups)
+            if shape and before == self._counts():
+                self._remember(shape, _NOTHING)
             return
         self._lines.append((no, line, written, stamp, groups))
         if len(self._lines) >= tables.LOOK or (
             stamp and groups & gates.STUCK and stacks.SLOW.search(stamp.rest[:LONGEST])
         ):
             self._decide()
+
+    def _is_read(self, no: int, line: str, groups: int) -> bool:
+        """Offer a line to the readers that look at each line, in any paragraph; return whether one took it."""
+        return (
+            self._is_lookup(no, line)
+            or self._is_reply(no, line)
+            or self._is_event(no, line)
+            or self._is_record(no, line)
+            or self._is_report(no, line)
+            or self._is_performance_counter(no, line)
+            or self._is_stated(no, line, groups)
+            or self._is_counted(no, line)
+            or self._is_profile_list(no, line)
+        )
+
+    # --- shapes: a large log has few, and what was tried in vain on one line need not be tried on the next one ----------
+
+    def _is_calm(self) -> bool:
+        state = self.state
+        return state.get("mode") == "lines" and state.keys() <= _CALM and not any(state.get(name) for name in _NOTED)
+
+    def _shape(self, line: str, stamp: Stamp | None, written: bool, groups: int) -> tuple[object, ...] | None:
+        """Return what readers can tell apart of a line; None if the state, too, decides what they do.
+
+        Digits are alike, but for those of `_ZERO` and `_TELLING`; those of a stamp are all alike.
+        """
+        if len(line) > LONGEST or not self._is_calm():
+            return None
+        rest = stamp.rest if stamp and line.endswith(stamp.rest) else line
+        begin = line[: len(line) - len(rest)].translate(_ANY_DIGIT)
+        beside = (self.state.get("command"), written, groups, stamp is None)
+        return (begin, _ZERO.sub("o", rest).translate(_ANY_DIGIT), *beside, *_TELLING.findall(rest))
+
+    def _remember(self, shape: tuple[object, ...], known: int) -> None:
+        if len(self._shapes) >= SHAPES:
+            self._shapes.clear()
+        self._shapes[shape] = known
+
+    def _counts(self) -> tuple[object, ...]:
+        """Return what changes if a reader makes anything of a line."""
+        made = sum(map(len, self.rows.values()))
+        return (made, len(self.read), len(self.prose), len(self.remarks), self.state.get("title"), *self.state)
 
     def _object(self, no: int, line: str) -> None:
         """Follow the objects of a JSON document over several lines; add the row of one that ends on this line."""
